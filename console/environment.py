@@ -27,6 +27,11 @@ def env_text(name: str, default: str) -> str:
     return os.environ.get(name, "").strip() or default
 
 
+def variables_given(prefix: str) -> frozenset[str]:
+    """Return the names of the variables with this prefix that are set and not empty."""
+    return frozenset(name for name in os.environ if name.startswith(prefix) and env_text(name, ""))
+
+
 def env_flag(name: str, default: bool) -> bool:
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     text = env_text(name, str(default)).lower()
@@ -345,6 +350,9 @@ APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high
 """Messages above which a purge or deletion waits for a second person. 0: none waits."""
 APPROVAL_UNDO_MESSAGES = env_number("APPROVAL_UNDO_MESSAGES", 0, low=0, high=1_000_000_000)
 """Messages above which an undo waits for a second person. 0: none waits."""
+APPROVAL_OPERATOR_MESSAGES = env_number("APPROVAL_OPERATOR_MESSAGES", 1_000, low=0, high=1_000_000_000)
+"""Messages above which an operator's purge, deletion or undo waits for an approval (docs/run/roles.md). Admins can act
+on any number. 0: no limit."""
 APPROVAL_HOURS = env_number("APPROVAL_HOURS", 24, low=1, high=720)
 """Hours after which a job without a decision expires."""
 SECOND_PERSON_DAYS = env_number("SECOND_PERSON_DAYS", 7, low=0, high=365)

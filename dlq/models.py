@@ -2,6 +2,7 @@
 
 from dlq.erasure.models import Erasure as Erasure
 from dlq.failure_groups.models import GroupNote as GroupNote
+from dlq.jobs.approval_rules import ApprovalRule as ApprovalRule
 from dlq.jobs.models import Job as Job
 from dlq.masking.rules import MaskingRule as MaskingRule
 from dlq.redrives.plan_models import Plan as Plan

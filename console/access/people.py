@@ -24,7 +24,7 @@ from console.web.htmx import render_page
 from queues import audit
 
 MAX_PEOPLE = 500
-NO_ROLE = "none: what is granted"
+NO_ROLE = "No global role"
 
 
 class PersonForm(forms.Form):
@@ -47,14 +47,14 @@ class NewPersonForm(forms.Form):
         r"^[\w.@+-]+$", label="Name", max_length=150, error_messages={"invalid": "Letters, digits and @ . + - _ only."}
     )
     role = forms.ChoiceField(
-        label="Role for all queues", choices=[*((role, role) for role in ROLES), ("", NO_ROLE)], required=False
+        label="Global role", choices=[*((role, role) for role in ROLES), ("", NO_ROLE)], required=False
     )
     password = password_field("new-password", max_length=128, help_text="At least 8 characters, and not a common word.")
 
     def clean_username(self) -> str:
         username: str = self.cleaned_data["username"]
         if get_user_model().objects.filter(username__iexact=username).exists():
-            raise forms.ValidationError("There is a person of this name.")
+            raise forms.ValidationError("A person with this name exists. Choose another name.")
         return username
 
     def clean_password(self) -> str:
@@ -70,14 +70,14 @@ def browse(request: HttpRequest) -> HttpResponse:
     form = NewPersonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         person, role = _create(request, form), form.cleaned_data["role"]
-        rights = f"as {role}" if role else "and sees nothing until a role is granted"
-        messages.success(request, f"{person.get_username()} may log in now, {rights}.")
+        rights = f"with the role {role}" if role else "without a role. Add a grant so that the person sees queues"
+        messages.success(request, f"Created {person.get_username()} {rights}.")
         return redirect("people")
     elsewhere = SocialAccount.objects.filter(user_id=OuterRef("pk"), provider=settings.OIDC_ISSUER)
-    everybody = get_user_model().objects.annotate(signs_on=Exists(elsewhere)).prefetch_related("groups", "grants")
+    known = get_user_model().objects.annotate(signs_on=Exists(elsewhere)).prefetch_related("groups", "grants")
     context = {
         "title": "Users & access",
-        "people": [(one, _role(one)) for one in everybody.order_by("-is_active", "username")[:MAX_PEOPLE]],
+        "people": [(one, _role(one)) for one in known.order_by("-is_active", "username")[:MAX_PEOPLE]],
         "roles": list(ROLES),
         "form": form,
     }
@@ -101,7 +101,7 @@ def change(request: HttpRequest, person_id: int) -> HttpResponse:
     person = find(person_id)
     form = PersonForm(request.POST)
     if person == request.user:
-        messages.error(request, "Nothing was changed: another administrator has to change your own role.")
+        messages.error(request, "Nothing was changed: another administrator must change your own role.")
     elif person.is_superuser and not request.user.is_superuser:
         messages.error(request, "Nothing was changed: only a superuser changes a superuser.")
     elif not form.is_valid():

@@ -23,7 +23,7 @@ from console.access.sign_on import admission, provider
 from console.web.htmx import render_form
 from console.web.layout import bare_frame
 
-PERMISSIONS = {"purge", "configure", "administer"}
+PERMISSIONS = {"pause", "purge", "configure", "archive", "mask", "erase", "maintain", "administer"}
 CHECKED_AT = "password_checked_at"  # in the session: seconds since 1970
 SIGNED_ON_AT = "signed_on_at"  # seconds since 1970 of a sign-on at a provider
 FIELD, CODE_FIELD = "current_password", "current_code"

@@ -1,4 +1,4 @@
-"""Roles and permissions: nine permissions in three roles, denied unless given.
+"""Roles and permissions: three roles, each a set of permissions; an action without its permission is denied.
 
 A role for all queues is a Django group, which every migration recreates. A role for some queues is a grant
 (`console.access.grants`); grants are additive. Views declare their permission with `requires`, and templates ask the
@@ -23,29 +23,37 @@ from queues.control.queues import check_beginning
 from queues.errors import InvalidArgument
 from queues.reach import EVERYTHING, NOTHING, Reach, check_reserved
 
-# Codename -> what it allows, worded to follow "may" in a sentence.
+# Codename -> the activity that it allows, as the subject of "… requires the operator role".
 PERMISSIONS = {
-    "see_metadata": "see queues, numbers and message facts",
-    "see_payloads": "see payloads, attributes and stacks, and send test messages",
-    "redrive": "redrive dead letters",
-    "silence": "silence alerts",
-    "purge": "purge messages",
-    "approve": "decide about what others ask for above the thresholds",
-    "reveal": "reveal masked fields",
-    "configure": "create, configure, pause and resume queues",
-    "administer": "give people their roles",
+    "see_metadata": "Viewing queues and metrics",
+    "see_payloads": "Viewing payloads, attributes and stacks",
+    "send": "Sending",
+    "redrive": "Redriving and triaging dead letters",
+    "silence": "Silencing alerts",
+    "pause": "Pausing and resuming queues",
+    "purge": "Purging, deleting and restoring messages",
+    "purge_any": "Purging, deleting and restoring any number of messages",
+    "approve": "Deciding on approvals",
+    "reveal": "Revealing masked fields",
+    "configure": "Changing queues, streams and quotas",
+    "archive": "Starting and cancelling pipeline runs",
+    "mask": "Managing masking rules",
+    "erase": "Managing erasure requests",
+    "maintain": "Managing maintenance mode",
+    "administer": "Managing people and access",
 }
+OPERATES = ("see_metadata", "see_payloads", "send", "redrive", "silence", "pause", "purge")
 ROLES = {
     "viewer": ("see_metadata",),
-    "operator": ("see_metadata", "see_payloads", "redrive", "silence"),
+    "operator": OPERATES,
     "admin": tuple(PERMISSIONS),
 }
-CHANGING = {"redrive", "silence", "purge", "approve", "configure", "administer"}
+CHANGING = set(PERMISSIONS) - {"see_metadata", "see_payloads", "reveal", "purge_any"}
 """Permissions that only administrators keep under maintenance."""
 SHOWING = {"see_payloads", "reveal"}
-"""What a list of several queues does only where it may for all that it lists."""
-MANAGING = {"redrive", "purge", "configure"}
-"""What no person does with a queue of Signalbox's own, whatever the role: its messages are the workers' tasks."""
+"""Permissions that a list of several queues needs for every queue that it lists."""
+MANAGING = {"send", "redrive", "pause", "purge", "configure"}
+"""Permissions that no role has for a queue of Signalbox itself, because its messages are the workers' tasks."""
 MAX_SAID = 3
 
 User = AbstractBaseUser | AnonymousUser
@@ -94,21 +102,23 @@ def role_of(user: User) -> str:
 
 
 def denial(user: User, permission: str, thing: Thing | None = None) -> str:
-    """Say why `user` lacks the permission and which role has it; empty if the user has it. Without a thing: for all
-    queues.
-    """
+    """Say which role the action requires; empty if the user has the permission. Without a thing: for all queues."""
     if may(user, permission, thing):
         return ""
+    activity = PERMISSIONS[permission]
     if _is_kept_from_people(permission, thing):
-        return f"{thing} belongs to Signalbox itself (tenant system): no role may {PERMISSIONS[permission]} there."
-    able = next(role for role, permissions in ROLES.items() if permission in permissions)
-    if thing is None and reach(user, permission):
-        return (
-            f"Your role, {role_of(user)}, may {PERMISSIONS[permission]} for some queues only, and this is about all"
-            f" of them. The role {able} for all queues may."
-        )
-    where = f" in {thing}" if thing else ""
-    return f"Your role, {role_of(user)}, may not {PERMISSIONS[permission]}{where}. The role {able} may."
+        return f"{thing} belongs to Signalbox itself (tenant system). {activity} is not possible there."
+    needed = f"{activity} requires the {role_with(permission)} role"
+    if thing is not None:
+        return f"{needed} for {thing}."
+    if reach(user, permission):
+        return f"{needed} for all queues. Your grants are for some queues."
+    return f"{needed}."
+
+
+def role_with(permission: str) -> str:
+    """Return the smallest role that has the permission."""
+    return next(role for role, permissions in ROLES.items() if permission in permissions)
 
 
 def _is_kept_from_people(permission: str, thing: Thing | None) -> bool:
@@ -217,6 +227,14 @@ def denial_here(request: HttpRequest, permission: str) -> str:
         if held and held.covers(needed):
             return ""
     return denial(request.user, permission, thing)
+
+
+def is_limited_here(request: HttpRequest) -> bool:
+    """Return whether the person may purge only up to the operator's limit, in any of the queues of the request."""
+    thing = getattr(request, "thing", None)
+    if thing is not None:
+        return not may(request.user, "purge_any", thing)
+    return not reach(request.user, "purge_any").covers(reach(request.user, "purge"))
 
 
 def check_here(request: HttpRequest, permission: str) -> None:

@@ -30,14 +30,14 @@ def objection(person: str, asked_by: str, asked_at: datetime, givers: Givers | N
     """Say why this person cannot approve the job; empty otherwise."""
     author = person_behind(asked_by, asked_at)
     if author == person:
-        return "Another person has to decide: you made the API key that asked."
+        return "Another person must decide: you created the API key that requested this job."
     givers = read_givers() if givers is None else givers
     shared = sorted(_behind(person, givers) & _behind(author, givers))
     if not shared:
         return ""
     one = shared[0] if person not in shared else person
     return (
-        f"Another person has to decide: {one} opened the account of {author if one == person else person}, or gave it"
+        f"Another person must decide: {one} opened the account of {author if one == person else person}, or gave it"
         f" its role, within the last {settings.SECOND_PERSON_DAYS} days (SECOND_PERSON_DAYS)."
     )
 

@@ -85,7 +85,7 @@ class ErasureForm(forms.Form):
 
 
 @require_safe
-@requires("administer")
+@requires("erase")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /erasures: list erasures, newest first."""
     context = {"title": "Erasure requests", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
@@ -93,7 +93,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("administer")
+@requires("erase")
 def new(request: HttpRequest) -> HttpResponse:
     """GET /erasures/new: the form. POST: a preview, an exact count, or the start of the previewed erasure.
 
@@ -141,7 +141,7 @@ def _token(form: ErasureForm) -> str:
 
 
 @require_safe
-@requires("administer")
+@requires("erase")
 def show(request: HttpRequest, erasure_id: int) -> HttpResponse:
     """GET /erasures/<id>: the progress and the results of an erasure."""
     job = jobs.find(Erasure, erasure_id)
@@ -155,7 +155,7 @@ def show(request: HttpRequest, erasure_id: int) -> HttpResponse:
 
 
 @require_safe
-@requires("administer")
+@requires("erase")
 def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
     """GET /erasures/<id>/report: the report as a file."""
     text = json.dumps(report.report(jobs.find(Erasure, erasure_id)), indent=2, ensure_ascii=False)
@@ -165,7 +165,7 @@ def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
 
 
 @require_POST
-@requires("administer")
+@requires("erase")
 def change(request: HttpRequest, erasure_id: int, verb: str) -> HttpResponse:
     """POST /erasures/<id>/pause, resume or cancel: change the state of an erasure."""
     if verb not in VERBS:

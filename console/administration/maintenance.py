@@ -71,14 +71,14 @@ class MaintenanceForm(forms.Form):
 
 
 @require_safe
-@requires("administer")
+@requires("maintain")
 def show(request: HttpRequest) -> HttpResponse:
     """GET /maintenance: the state of maintenance mode, and the form that starts it."""
     return _answer(request, MaintenanceForm())
 
 
 @require_safe
-@requires("administer")
+@requires("maintain")
 def plan(request: HttpRequest) -> HttpResponse:
     """GET /maintenance/plan: preview what maintenance mode pauses."""
     form = MaintenanceForm(request.GET or None)
@@ -99,7 +99,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@requires("administer")
+@requires("maintain")
 def begin(request: HttpRequest) -> HttpResponse:
     """POST /maintenance/begin: start maintenance mode."""
     form = MaintenanceForm(request.POST)
@@ -117,7 +117,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@requires("administer")
+@requires("maintain")
 def end(request: HttpRequest) -> HttpResponse:
     """POST /maintenance/end: end maintenance mode; every queue returns to its state before."""
     form = ReasonForm(request.POST)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -17,25 +19,83 @@ from console.access.subjects import TENANT
 from console.overview import standings
 from console.web.forms import REASON_CHARACTERS, refuse, setting_field
 from console.web.htmx import render_form, render_page
-from console.web.wording import plural
+from console.web.wording import byte_size, number, plural, rate, span
 from queues.control import quotas
+from queues.control.quotas import TenantUse
 from queues.errors import SignalboxError
-from queues.models import Tenant
 from queues.settings import QUOTAS
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Presentation of one quota: its heading, the use that it limits, and the wording of a value."""
+
+    heading: str
+    used_by: Callable[[TenantUse], float | None]
+    in_words: Callable[[Any], str] = number
+    is_always_shown: bool = True
+
+
+MEASURES = {
+    "max_queues": Measure("Queues", lambda use: use.queues),
+    "max_backlog_messages": Measure("Messages", lambda use: use.messages),
+    "max_backlog_bytes": Measure("Bytes", lambda use: use.bytes_held, byte_size, is_always_shown=False),
+    "max_in_flight": Measure("In flight", lambda use: use.in_flight),
+    "publish_rate_per_second": Measure("Sent/s", lambda use: use.in_per_second, rate),
+    "max_oldest_age_seconds": Measure("Oldest", lambda use: use.oldest_seconds, span),
+    "max_retention_seconds": Measure("Retention", lambda use: None, span, is_always_shown=False),
+    "max_long_polls": Measure("Long polls", lambda use: use.long_polls, is_always_shown=False),
+}
+"""Every quota that the list of tenants shows, in the order of its columns."""
+NEARLY_USED = 0.8
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One quota of one tenant and its present use; an empty text is not shown."""
+
+    heading: str
+    used: float | None
+    limit: float
+    used_words: str
+    limit_words: str
+
+    @property
+    def is_above(self) -> bool:
+        """Return whether more is used than the quota allows."""
+        return bool(self.limit) and (self.used or 0) > self.limit
+
+    @property
+    def tone(self) -> str:
+        """Return the colour of the bar: red at the quota, yellow near it."""
+        share = (self.used or 0) / self.limit if self.limit else 0.0
+        return "bad" if share >= 1 else "warn" if share >= NEARLY_USED else ""
+
+
+def usage_of(use: TenantUse, name: str) -> Usage:
+    """Return the use of one quota, in numbers and in words."""
+    measure, limit = MEASURES[name], getattr(use.tenant, name)
+    used = measure.used_by(use)
+    is_shown = used is not None and (limit or measure.is_always_shown)
+    words = measure.in_words(used) if is_shown else ""
+    return Usage(measure.heading, used, limit, words, measure.in_words(limit) if limit else "")
 
 
 class QuotaForm(forms.Form):
     """A form for the quotas of a tenant. `changes()` returns those that differ from the values shown."""
 
-    def __init__(self, data: Any = None, *, tenant: Tenant) -> None:
-        super().__init__(data, initial={name: getattr(tenant, name) for name in QUOTAS})
+    def __init__(self, data: Any = None, *, use: TenantUse) -> None:
+        super().__init__(data, initial={name: getattr(use.tenant, name) for name in QUOTAS})
         for name, quota in QUOTAS.items():
             self.fields[name] = setting_field(quota)
+            if (used := MEASURES[name].used_by(use)) is not None:
+                self.fields[name].help_text += f" In use: {MEASURES[name].in_words(used)}."
         self.fields["reason"] = forms.CharField(
             max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
         )
 
     def changes(self) -> dict[str, Any]:
+        """Return the quotas that differ from the values that the page showed."""
         return {name: self.cleaned_data[name] for name in self.changed_data if name in QUOTAS}
 
     def quotas(self) -> list[forms.BoundField]:
@@ -47,9 +107,11 @@ class QuotaForm(forms.Form):
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /tenants: show every tenant with its quotas and their use."""
     reach = roles.reach(request.user, "see_metadata")
+    seen = [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)]
     context = {
         "title": "Tenants & quotas",
-        "tenants": [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)],
+        "headings": [measure.heading for measure in MEASURES.values()],
+        "tenants": [(use, [usage_of(use, name) for name in MEASURES]) for use in seen],
     }
     return render_page(request, "administration/tenants/browse.html", "administration/tenants/_list.html", context)
 
@@ -58,14 +120,15 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("see_metadata", of=TENANT)
 def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
-    """GET, POST /tenants/<id>: show the quotas, and change them with the permission `configure`."""
-    tenant = Tenant.objects.filter(pk=tenant_id).first()
+    """GET, POST /tenants/<id>: show the quotas and their use, and change them with the permission `configure`."""
+    use = next((one for one in quotas.read_use() if one.tenant.pk == tenant_id), None)
     if request.method == "POST":
         roles.check(request.user, "configure")  # a tenant cannot widen its own limits
-    if tenant is None:
+    if use is None:
         raise Http404("There is no such tenant.")
-    form = QuotaForm(request.POST if request.method == "POST" else None, tenant=tenant)
-    if form.is_valid() and _change(request, tenant, form):
+    tenant = use.tenant
+    form = QuotaForm(request.POST if request.method == "POST" else None, use=use)
+    if form.is_valid() and _change(request, use, form):
         return redirect("tenant", tenant_id)
     context = {
         "title": f"Tenant {tenant.name}",
@@ -76,18 +139,23 @@ def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
     return render_form(request, "administration/tenants/edit.html", context)
 
 
-def _change(request: HttpRequest, tenant: Tenant, form: QuotaForm) -> bool:
+def _change(request: HttpRequest, use: TenantUse, form: QuotaForm) -> bool:
     """Change the quotas that differ from the values shown, and warn of quotas below the present use."""
     changed, reason = form.changes(), form.cleaned_data["reason"]
     try:
-        quotas.set_quota(tenant.name, changed, actor=request.user.get_username(), reason=reason)
+        tenant = quotas.set_quota(use.tenant.name, changed, actor=request.user.get_username(), reason=reason)
     except SignalboxError as error:
         refuse(form, error)
         return False
     standings.forget()
     done = f"Changed {plural(len(changed), 'quota')} of {tenant.name}." if changed else "Nothing was changed."
     messages.success(request, done)
-    use = next((one for one in quotas.read_use() if one.tenant.pk == tenant.pk), None)
-    for warning in quotas.exceeded(use, changed) if use else ():
-        messages.warning(request, warning)
+    for name in changed:
+        usage = usage_of(replace(use, tenant=tenant), name)
+        if usage.is_above:
+            messages.warning(request, _above(usage, quotas.CONSEQUENCES[name]))
     return True
+
+
+def _above(usage: Usage, consequence: str) -> str:
+    return f"{usage.heading}: {usage.used_words} in use, above the new quota of {usage.limit_words}: {consequence}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from console.administration import audit, erasures, maintenance, monitoring_views, old_snapshots, tenants
+from console.administration import audit, erasures, maintenance, monitoring_views, old_snapshots, schedules, tenants
 from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("queues/<queue:name>/audit", audit.of_queue, name="queue_audit"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
+    path("schedules", schedules.browse, name="schedules"),
     path("tenants", tenants.browse, name="tenants"),
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("audit", audit.browse, name="audit"),
@@ -28,7 +29,8 @@ urlpatterns = [
 ]
 
 register(
+    Item(Group.ARCHIVE, 40, "Schedules", "schedules", "schedules"),
     Item(Group.ADMIN, 10, "Tenants & quotas", "tenants", "tenants", ("tenant",)),
-    Item(Group.ADMIN, 40, "Maintenance mode", "maintenance", "maintenance", ("maintenance",), permission="administer"),
+    Item(Group.ADMIN, 40, "Maintenance mode", "maintenance", "maintenance", ("maintenance",), permission="maintain"),
     Item(Group.ADMIN, 50, "Audit log", "audit", "audit"),
 )

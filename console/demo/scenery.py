@@ -12,12 +12,13 @@ from django.core.management.base import CommandError
 from console.access.api_keys import ALL, keys
 from console.access.roles import ROLES
 from console.demo import streams
+from dlq.jobs import approval_rules
 from queues.control.queues import configure_queue, create_queue, pause_queue
 from queues.models import Queue
 
 PASSWORD = "signalbox"  # noqa: S105 - for the demo only, which listens on the loopback interface
 KEY = "demo"
-USERS = tuple(str(role) for role in ROLES)  # one user for each role, with the name of the role
+USERS = {**{str(role): str(role) for role in ROLES}, "approver": "admin"}  # person: role; a second admin approves
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ QUEUES = (
 )
 
 PAUSED = "invoices-pdf"
+OPERATOR_LIMIT = 20  # so that an operator's purge soon needs an approval
 
 
 def rates() -> dict[str, float]:
@@ -92,14 +94,22 @@ def build() -> None:
         configure_queue(queue.name, queue.settings, actor="demo")
     if fresh:
         pause_queue(PAUSED, actor="operator", reason="printer vendor outage")
+        _limit_operators()
     streams.build()
     open_accounts()
 
 
+def _limit_operators() -> None:
+    rule = approval_rules.in_force()["operator_limit"]
+    if not rule.is_locked:
+        seen, wanted = {"operator_limit": rule.value}, {"operator_limit": OPERATOR_LIMIT}
+        approval_rules.save(wanted, seen, actor="admin", reason="large jobs need two people")
+
+
 def open_accounts() -> None:
     """Set the password of the demo's users, so that they can log in. `close_accounts` removes it at the end."""
-    for role in USERS:
-        user, _ = get_user_model().objects.get_or_create(username=role)
+    for name, role in USERS.items():
+        user, _ = get_user_model().objects.get_or_create(username=name)
         user.set_password(PASSWORD)
         user.is_active = True
         user.save()

@@ -13,4 +13,4 @@ urlpatterns = [
 ]
 
 NOUNS = ("masking", "erasures", "erasure")
-register(Item(Group.ADMIN, 30, "Privacy", "masking", "privacy", NOUNS, permission="administer"))
+register(Item(Group.ADMIN, 30, "Privacy", "masking", "privacy", NOUNS, permission="mask"))

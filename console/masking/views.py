@@ -35,7 +35,7 @@ class MaskingForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("administer")
+@requires("mask")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /masking: show the rules. POST: add a rule."""
     form = MaskingForm(request.POST if request.method == "POST" else None)
@@ -52,7 +52,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("administer")
+@requires("mask")
 def remove(request: HttpRequest, rule_id: int) -> HttpResponse:
     """GET /masking/<id>/remove: ask for a reason. POST: remove the rule, so that the field is shown."""
     rule = MaskingRule.objects.filter(pk=rule_id).first()

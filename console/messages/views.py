@@ -260,7 +260,7 @@ def seen_queue(request: HttpRequest, message_id: int) -> str | None:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("redrive", of=QUEUE)
+@requires("send", of=QUEUE)
 def send(request: HttpRequest, name: str) -> HttpResponse:
     """GET, POST /queues/<name>/send: send one message by hand."""
     head = queue_head.find(name)

@@ -92,7 +92,7 @@ def show(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @require_POST
-@requires("configure")
+@requires("archive")
 def start(request: HttpRequest, kind: str) -> HttpResponse:
     """POST /pipeline/start/<kind>: ask a worker to start a run, unless one is running."""
     if kind not in STARTED:
@@ -111,7 +111,7 @@ def say_asked(request: HttpRequest, asked: bool, done: str) -> HttpResponse:
 
 
 @require_POST
-@requires("configure")
+@requires("archive")
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     """POST /pipeline/<id>/cancel: interrupt a run and discard its output."""
     _find(run_id)

@@ -116,7 +116,7 @@ def _merged(group: Sequence[HistoryPoint]) -> HistoryPoint:
 
 
 @require_POST
-@requires("configure", of=QUEUE)
+@requires("pause", of=QUEUE)
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/pause: stop deliveries. Messages in flight stay with their consumers."""
     queue_head.find(name)
@@ -131,7 +131,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires("configure", of=QUEUE)
+@requires("pause", of=QUEUE)
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/resume: start deliveries again."""
     queue_head.find(name)

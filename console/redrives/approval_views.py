@@ -1,4 +1,4 @@
-"""Approvals: jobs above a threshold, what they would do, and the second person's decision."""
+"""Approvals: the jobs that wait for a second person, their effects, and the decision."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def awaiting(request: HttpRequest) -> Badge:
 
 def is_wanted(request: HttpRequest) -> bool:
     """Return whether the sidebar shows *Approvals*: some jobs need approval, or a job awaits it."""
-    return any(lifecycle.threshold(noun) for noun in approvals.MODELS) or bool(job_counts(request)[1])
+    return lifecycle.some_need_approval() or bool(job_counts(request)[1])
 
 
 @require_safe

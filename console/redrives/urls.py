@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from console.charts import markers
-from console.redrives import approval_views, plan_views
+from console.redrives import approval_views, plan_views, rule_views
 from console.redrives import views as redrives
 from console.redrives.jobs import marks_of_redrives
 from console.web.sidebar import Group, Item, register
@@ -23,6 +23,7 @@ urlpatterns = [
     path("redrives/<row:redrive_id>/cancel", redrives.change, {"verb": "cancel"}, name="redrive_cancel"),
     path("redrives/<row:redrive_id>/rate", redrives.set_rate, name="redrive_rate"),
     path("approvals", approval_views.browse, name="approvals"),
+    path("approvals/rules", rule_views.edit, name="approvals_rules"),
     path("approvals/<slug:noun>/<row:job_id>/approve", approval_views.decide, {"verb": "approve"}, name="approve"),
     path("approvals/<slug:noun>/<row:job_id>/refuse", approval_views.decide, {"verb": "refuse"}, name="refuse"),
 ]
@@ -39,5 +40,6 @@ register(
         badge=approval_views.awaiting,
         is_wanted=approval_views.is_wanted,
     ),
+    Item(Group.ADMIN, 25, "Approval rules", "approvals_rules", "rules"),
 )
 markers.register(marks_of_redrives)

@@ -73,10 +73,11 @@ def new_deletion(request: HttpRequest) -> HttpResponse:
     form = DeletionForm(request.POST) if request.method == "POST" else None
     if form is not None and form.is_valid():
         options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
+        options |= {"actor": request.user.get_username(), "limited": roles.is_limited_here(request)}
         confirmed = form.cleaned_data["confirmation"].strip().lower() == form.WORD
         try:
             filter = _deletion_filter(request, options.pop("filter_text"))
-            job = deletions.create(filter, actor=request.user.get_username(), confirmed=confirmed, **options)
+            job = deletions.create(filter, confirmed=confirmed, **options)
         except (SignalboxError, FilterError) as error:
             field = getattr(error, "field", None)
             form.add_error("confirmation" if field == "confirmation" else None, str(error))
@@ -102,7 +103,7 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
         "preview": preview,
         "causes": found,
         "form": form or DeletionForm(),
-        **_promise("deletion"),
+        **_promise(request, "deletion"),
     }
     return render_form(request, "trash/deletions/review.html", context)
 
@@ -112,12 +113,12 @@ def _deletion_filter(request: HttpRequest, text: str) -> CheckedFilter:
     return job_filter(request, text, "purge") if text.strip() else everything()
 
 
-def _promise(noun: str) -> dict[str, Any]:
+def _promise(request: HttpRequest, noun: str) -> dict[str, Any]:
     """Return the numbers of `trash/_promise.html`."""
     return {
         "hours": trash.hours(),
         "confirm_above": confirmations.above(noun),
-        "approve_above": threshold(noun),
+        "approve_above": threshold(noun, roles.is_limited_here(request)),
     }
 
 
@@ -148,7 +149,8 @@ def new_purge(request: HttpRequest, name: str) -> HttpResponse:
         bounds = Bounds(given["through_message_id"], given["through_dead_letter_id"])
         actor, reason = request.user.get_username(), given["reason"]
         with refusals(form):
-            job = purges.create(name, given["states"], bounds, given["typed_name"], actor=actor, reason=reason)
+            told = {"actor": actor, "reason": reason, "limited": roles.is_limited_here(request)}
+            job = purges.create(name, given["states"], bounds, given["typed_name"], **told)
             return jobs.announced(request, job)
     chosen = form["states"].value() or ["dead" if "dead" in states else "ready"]
     preview = purges.preview(name, states)
@@ -158,7 +160,7 @@ def new_purge(request: HttpRequest, name: str) -> HttpResponse:
         "form": form,
         "bounds": preview.bounds,
         "choices": [(state, STATES[state], preview.counts[state], state in chosen) for state in states],
-        **_promise("purge"),
+        **_promise(request, "purge"),
     }
     return render_form(request, "trash/purges/new.html", context)
 
@@ -205,7 +207,8 @@ def new_undo(request: HttpRequest) -> HttpResponse:
     try:
         if form is not None and form.is_valid():
             actor = request.user.get_username()
-            job = restore.create(noun, int(number), actor=actor, reason=form.cleaned_data["reason"])
+            reason, limited = form.cleaned_data["reason"], roles.is_limited_here(request)
+            job = restore.create(noun, int(number), actor=actor, reason=reason, limited=limited)
             return jobs.announced(request, job)
         preview = restore.preview(noun, int(number))
     except InvalidArgument as error:

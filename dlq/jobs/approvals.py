@@ -1,4 +1,4 @@
-"""Approvals: a job above a threshold waits until a second person approves or refuses it, or until it expires.
+"""Approvals: a job above the limit of its rule waits until a second person decides, or until it expires.
 
 No person may decide about their own job: this module refuses it, and so does a constraint of the table
 (`dlq.jobs.models`).

@@ -10,12 +10,12 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Func, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from dlq.jobs import approval_rules
 from dlq.jobs.models import Job
 from dlq.jobs.wakeup import wake_up
 from queues import audit
@@ -24,13 +24,14 @@ from queues.models import Queue
 # A runner renews its lease with every batch. Batches and waits are much shorter than this.
 LEASE_SECONDS = 10.0
 ENGINE = "signalbox"  # the actor of steps that no person requested
-# Settings with the number of messages above which a job needs approval, checked when the job is made.
-THRESHOLDS = {
-    "redrive": "APPROVAL_REDRIVE_MESSAGES",
-    "deletion": "APPROVAL_DELETE_MESSAGES",
-    "purge": "APPROVAL_DELETE_MESSAGES",
-    "undo": "APPROVAL_UNDO_MESSAGES",
+# The rule that applies to each kind of job, checked once, when the job is created.
+RULE_OF = {
+    "redrive": "redrive_above",
+    "deletion": "purge_or_deletion_above",
+    "purge": "purge_or_deletion_above",
+    "undo": "undo_above",
 }
+OPERATOR_LIMITED = {"deletion", "purge", "undo"}
 
 J = TypeVar("J", bound=Job)
 
@@ -42,14 +43,14 @@ class DatabaseClock(Func):
     output_field = models.DateTimeField()
 
 
-def start(job: J, *, wake: bool = True) -> J:
+def start(job: J, *, wake: bool = True, limited: bool = False) -> J:
     """Save a new job with its audit row, and wake up a worker unless the job needs approval.
 
-    Without `wake` no worker is woken: the caller runs the job.
+    Without `wake` no worker is woken: the caller runs the job. `limited`: the operator's limit applies to the actor.
     """
     job.reason = job.reason[:500]
     with transaction.atomic():
-        hold_back(job)
+        hold_back(job, limited)
         job.save(force_insert=True)
         job.refresh_from_db()
         record(job, "ask" if job.is_awaiting else "create", job.created_by, job.reason)
@@ -58,19 +59,32 @@ def start(job: J, *, wake: bool = True) -> J:
     return job
 
 
-def threshold(noun: str) -> int | None:
-    """Return the number of messages that such a job may touch without approval; None: any number."""
-    return int(getattr(settings, THRESHOLDS[noun])) or None if noun in THRESHOLDS else None
+def threshold(noun: str, limited: bool = False) -> int | None:
+    """Return the number of messages that such a job may touch without approval; None: any number.
+
+    `limited`: the operator's limit applies too.
+    """
+    if noun not in RULE_OF:
+        return None
+    rules = approval_rules.values()
+    limits = [rules[RULE_OF[noun]], rules["operator_limit"] if limited and noun in OPERATOR_LIMITED else 0]
+    return min(filter(None, limits), default=None)
 
 
-def hold_back(job: Job) -> None:
+def some_need_approval() -> bool:
+    """Return whether a rule makes jobs of some kind need approval, for every actor. One query."""
+    rules = approval_rules.values()
+    return any(rules[name] for name in RULE_OF.values())
+
+
+def hold_back(job: Job, limited: bool = False) -> None:
     """Let a new job await approval if it is too large, or if its messages could not be counted."""
-    most = threshold(job.NOUN)
+    most = threshold(job.NOUN, limited)
     if most is None or (job.total_is_exact and job.total_estimate <= most):
         return
     job.state = Job.State.AWAITING
     job.needs_approval = True
-    job.approval_expires_at = timezone.now() + timedelta(hours=settings.APPROVAL_HOURS)
+    job.approval_expires_at = timezone.now() + timedelta(hours=approval_rules.values()["expiry"])
 
 
 def pause(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:

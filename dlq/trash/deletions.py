@@ -23,11 +23,13 @@ def create(
     reason: str,
     as_of: datetime | None = None,
     confirmed: bool = True,
+    limited: bool = False,
 ) -> Deletion:
     """Start to delete the dead letters that the filter selects, up to a dead-letter id (see `plans.preview`).
 
     A large deletion must be `confirmed` by a typed word. An empty filter is refused: to delete all dead letters of a
-    queue, name the queue. Raises `InvalidArgument`.
+    queue, name the queue. `limited`: a deletion above the operator's limit waits for an approval. Raises
+    `InvalidArgument`.
     """
     job = Deletion(created_by=actor, reason=reason, trash_hours=trash.hours())
     selecting.freeze(job, filter, upper_bound, as_of)
@@ -35,7 +37,7 @@ def create(
         raise InvalidArgument("filter is empty: name the dead letters to delete, as in queue:NAME", "filter_text")
     if not confirmed and confirmations.must_confirm(job):
         raise InvalidArgument("Type the word delete.", "confirmation")
-    return lifecycle.start(job)
+    return lifecycle.start(job, limited=limited)
 
 
 def _batch(job: Deletion, now: datetime) -> float | None:

@@ -57,8 +57,19 @@ def preview(queue: str, states: Collection[str]) -> Preview:
     return Preview(queue, {state: max(0, getattr(numbers, state)) for state in selected}, bounds)
 
 
-def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str, *, actor: str, reason: str) -> Purge:
+def create(
+    queue: str,
+    states: Collection[str],
+    bounds: Bounds,
+    typed_name: str,
+    *,
+    actor: str,
+    reason: str,
+    limited: bool = False,
+) -> Purge:
     """Start a purge. A large one needs the queue's name, as the actor typed it, in `typed_name`.
+
+    `limited`: a purge above the operator's limit waits for an approval.
 
     Raises `QueueNotFound` and `InvalidArgument`.
     """
@@ -76,7 +87,7 @@ def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str,
         created_by=actor,
         reason=reason,
     )
-    return lifecycle.start(job)
+    return lifecycle.start(job, limited=limited)
 
 
 def _checked(queue: Queue, states: Collection[str]) -> list[str]:

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
-
-from dlq.jobs import lifecycle, runner
+from dlq.jobs import approval_rules, lifecycle, runner
 from dlq.jobs.models import Job, Undo
 from dlq.trash import trash
 from dlq.trash.trash import MAX_EXAMINED, REMOVERS
@@ -64,11 +62,14 @@ def preview(noun: str, job_id: int) -> Preview:
     return Preview(job, heap.trash_batch, trash.survey(heap.trash_batch.trash_batch_id))
 
 
-def create(noun: str, job_id: int, *, actor: str, reason: str) -> Undo:
-    """Start to restore the messages of a purge or deletion (see `preview`). Raises `InvalidArgument`."""
+def create(noun: str, job_id: int, *, actor: str, reason: str, limited: bool = False) -> Undo:
+    """Start to restore the messages of a purge or deletion (see `preview`). Raises `InvalidArgument`.
+
+    `limited`: an undo above the operator's limit waits for an approval.
+    """
     seen = preview(noun, job_id)
     trash_batch_id = seen.trash_batch.trash_batch_id
-    if not bulk_verbs.hold_trash_batch(trash_batch_id, (settings.APPROVAL_HOURS + 1) * 3600.0):
+    if not bulk_verbs.hold_trash_batch(trash_batch_id, (approval_rules.values()["expiry"] + 1) * 3600.0):
         raise InvalidArgument(f"nothing of {seen.job} is in the trash", noun)
     undo = Undo(
         trash_batch_id=trash_batch_id,
@@ -80,7 +81,7 @@ def create(noun: str, job_id: int, *, actor: str, reason: str) -> Undo:
         created_by=actor,
         reason=reason,
     )
-    return lifecycle.start(undo)
+    return lifecycle.start(undo, limited=limited)
 
 
 def _removing_job(noun: str, job_id: int) -> trash.Remover:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from celery.schedules import ParseException, crontab
@@ -41,3 +42,19 @@ def beat(schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Any]]:
         for verb, schedule in schedules.items()
         if schedule is not None
     }
+
+
+def in_words(schedule: float | crontab) -> str:
+    """Return a schedule as its setting writes it: seconds, or the five fields of a crontab."""
+    if not isinstance(schedule, crontab):
+        return f"every {schedule:g} seconds"
+    names = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
+    return " ".join(str(getattr(schedule, f"_orig_{name}")) for name in names)
+
+
+def next_time(schedule: float | crontab, last: datetime | None, now: datetime) -> datetime:
+    """Compute when a schedule starts its next run; a time before `now` is overdue."""
+    if isinstance(schedule, crontab):
+        remaining: timedelta = schedule.remaining_estimate(now)
+        return now + max(remaining, timedelta(0))
+    return now if last is None else last + timedelta(seconds=schedule)

@@ -72,7 +72,7 @@ def cancel(run_id: int, *, actor: str, reason: str = "") -> bool:
 def make(kind: str, arguments: Mapping[str, Any] | None = None, *, actor: str) -> RunRequest:
     """Store a request for a run. Removes old requests, except the last of each schedule."""
     old = RunRequest.objects.filter(requested_at__lt=timezone.now() - KEPT)
-    old.exclude(pk__in=[last.pk for kind in Run.Kind if (last := _last_scheduled(kind))]).delete()
+    old.exclude(pk__in=[last.pk for kind in Run.Kind if (last := last_scheduled(kind))]).delete()
     row = RunRequest.objects.create(kind=kind, arguments=dict(arguments or {}), requested_by=actor)
     row.refresh_from_db()
     return row
@@ -81,7 +81,7 @@ def make(kind: str, arguments: Mapping[str, Any] | None = None, *, actor: str) -
 def make_scheduled(kind: str, schedule: Schedule) -> RunRequest | None:
     """Store a request of a schedule when it is due; None when it is not, so that a doubled tick does nothing."""
     with transaction.atomic():
-        last = _last_scheduled(kind)
+        last = last_scheduled(kind)
         return make(kind, actor=ACTOR) if _is_due(schedule, last) else None
 
 
@@ -115,7 +115,8 @@ def _waiting(request_id: int) -> QuerySet[RunRequest]:
     return RunRequest.objects.filter(pk=request_id, state=RunRequest.State.REQUESTED, requested_at__gte=since)
 
 
-def _last_scheduled(kind: str) -> RunRequest | None:
+def last_scheduled(kind: str) -> RunRequest | None:
+    """Return the last request that a schedule made for this kind of run."""
     return RunRequest.objects.filter(kind=kind, requested_by=ACTOR).order_by("-requested_at").first()
 
 

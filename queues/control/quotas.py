@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,18 @@ from queues.database.query import fetch, query_text
 from queues.errors import InvalidArgument, TenantNotFound
 from queues.models import Tenant
 from queues.settings import QUOTAS
+
+SENDS_REFUSED = "existing messages are kept, new ones are refused."
+CONSEQUENCES = {
+    "max_backlog_messages": SENDS_REFUSED,
+    "max_backlog_bytes": SENDS_REFUSED,
+    "max_oldest_age_seconds": "sends are refused until the oldest message is received.",
+    "max_in_flight": "messages in flight stay with their consumers, and receives wait.",
+    "publish_rate_per_second": "faster sends are refused.",
+    "max_queues": "existing queues are kept, new ones are refused.",
+    "max_long_polls": "existing connections are kept, new ones are refused.",
+}
+"""What follows, by quota, when the quota is below the present use of the tenant."""
 
 
 @dataclass(frozen=True)
@@ -94,29 +106,6 @@ def read_use() -> list[TenantUse]:
         _use(tenant, numbers.get(tenant.name) or TenantNumbers(tenant.name), *counters.get(tenant.pk, (None, None)))
         for tenant in tenants.order_by("name")
     ]
-
-
-def exceeded(use: TenantUse, names: Iterable[str]) -> Iterator[str]:
-    """Say which of these quotas are below the present use of the tenant, and what follows."""
-    for name in names:
-        quota, (used, consequence) = getattr(use.tenant, name), _used(use)[name]
-        if quota and used is not None and used > quota:
-            yield f"{QUOTAS[name].label}: usage is {used:,.6g}, above the new quota {quota:,.6g}: {consequence}"
-
-
-def _used(use: TenantUse) -> dict[str, tuple[float | None, str]]:
-    """Return by quota what the tenant uses, and the consequence of a quota below it."""
-    sends = "existing messages are kept, new ones are refused."
-    return {
-        "max_backlog_messages": (use.messages, sends),
-        "max_backlog_bytes": (use.bytes_held, sends),
-        "max_oldest_age_seconds": (use.oldest_seconds, "sends are refused until the oldest message is received."),
-        "max_in_flight": (use.in_flight, "messages in flight stay with their consumers, and receives wait."),
-        "publish_rate_per_second": (use.in_per_second, "faster sends are refused."),
-        "max_queues": (use.queues, "existing queues are kept, new ones are refused."),
-        "max_retention_seconds": (None, ""),
-        "max_long_polls": (use.long_polls, "existing connections are kept, new ones are refused."),
-    }
 
 
 def _use(tenant: Any, numbers: TenantNumbers, bytes_held: int | None, long_polls: int | None) -> TenantUse:

@@ -96,6 +96,8 @@ PATHS = [
     "/streams/LOG/groups/slow/rewind?point=beginning",
     "/streams/LOG/groups/slow/drop",
     "/new-stream",
+    "/schedules",
+    "/approvals/rules",
     "/tenants",
     "/people",
     "/account",

@@ -18,7 +18,8 @@ SCOPES = {
     "read": "see queues, their settings and numbers, and the outcome of a message",
     "peek": "read messages without taking them",
     "redrive": "send dead letters again, and steer that",
-    "purge": "purge messages",
+    "purge": "purge messages; a purge above the operator's limit waits for an approval",
+    "purge_any": "purge any number of messages; needs the scope purge too",
     "configure": "create, change and delete queues",
 }
 ALL = "*"

@@ -24,31 +24,33 @@ from dlq.filters.readings import MisreadError, duration
 from queues.errors import InvalidArgument
 from queues.models import Tenant
 
-CHOICES = [*SCOPES.items(), (ALL, "all of these, and what is added later")]
+CHOICES = [*SCOPES.items(), (ALL, "all scopes, and scopes that are added later")]
 
 
 class ApiKeyForm(forms.Form):
     """The name, scopes, queues, lifetime and limits of a new key."""
 
-    name = forms.CharField(max_length=100, help_text="Who holds it. The audit says key: and this name.")
+    name = forms.CharField(
+        max_length=100, help_text="The program that uses the key. The audit shows key: and this name."
+    )
     tenant = forms.CharField(max_length=100, required=False, help_text="Empty: queues of every tenant.")
     prefix = forms.CharField(
-        label="Queues that begin with", max_length=100, required=False, help_text="Empty: any queue."
+        label="Queue names begin with", max_length=100, required=False, help_text="Empty: any queue."
     )
     expires = forms.CharField(
-        label="Works for",
+        label="Expires after",
         max_length=40,
         required=False,
         initial="90d",
-        help_text="Such as 12h, 90d or 52w. Empty: until it is revoked.",
+        help_text="For example 12h, 90d or 52w. Empty: never.",
     )
     rate = forms.FloatField(label="Requests per second", required=False, help_text="Empty: no limit.")
     connections = forms.IntegerField(
-        label="Requests at once", required=False, help_text="Long polls included. Empty: no limit."
+        label="Max concurrent requests", required=False, help_text="Long polls included. Empty: no limit."
     )
-    reason = forms.CharField(max_length=500, required=False, help_text="Kept in the audit.")
+    reason = forms.CharField(max_length=500, required=False, help_text="Recorded in the audit.")
     scopes = forms.MultipleChoiceField(
-        choices=CHOICES, error_messages={"required": "Choose what the key may do."}, label="Scopes"
+        choices=CHOICES, error_messages={"required": "Choose at least one scope."}, label="Scopes"
     )
 
     def clean_expires(self) -> timedelta | None:
@@ -96,7 +98,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
     if key is None:
         raise Http404("There is no such API key.")
     form = ReasonForm(request.POST if request.method == "POST" else None)
-    form.fields["reason"].help_text = "Kept in the audit."
+    form.fields["reason"].help_text = "Recorded in the audit."
     if form.is_valid():
         if keys.revoke(key.pk, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
             messages.success(request, f"The key {key.name} is revoked: within seconds it opens nothing any more.")

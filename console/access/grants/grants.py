@@ -21,12 +21,12 @@ def give(person: User, role: str, *, tenant: str | None, prefix: str, actor: str
     """Add a grant. Raises `InvalidArgument`, which names the field; then nothing is added."""
     bounds = checked(role, tenant, prefix)
     if person.get_username() == actor:
-        raise InvalidArgument("another administrator has to change your own grants", "person")
+        raise InvalidArgument("another administrator must change your own grants", "person")
     try:
         with transaction.atomic():
             User.objects.select_for_update().get(pk=person.pk)  # so that two requests at once cannot exceed the limit
             if Grant.objects.filter(person=person).count() >= MAX_OF_ONE_PERSON:
-                raise InvalidArgument(f"a person has at most {MAX_OF_ONE_PERSON} grants: take one first", "role")
+                raise InvalidArgument(f"a person has at most {MAX_OF_ONE_PERSON} grants: revoke a grant first", "role")
             row = Grant(person=person, role=role, tenant_name=bounds.tenant, queue_prefix=bounds.prefix)
             row.created_by = actor
             row.save(force_insert=True)
@@ -43,7 +43,7 @@ def take(grant_id: int, *, actor: str, reason: str = "") -> Grant | None:
         if row is None:
             return None
         if row.person.get_username() == actor:
-            raise InvalidArgument("another administrator has to change your own grants", "person")
+            raise InvalidArgument("another administrator must change your own grants", "person")
         audit.record(actor, "grant.take", reason=reason, details=_details(row))
         row.delete()
     return row
@@ -55,7 +55,9 @@ def checked(role: str, tenant: str | None, prefix: str) -> Bounds:
         raise InvalidArgument(f"role is {role[:40]!r}: it must be one of {', '.join(ROLES)}", "role")
     bounds = Bounds(checked_tenant(tenant), checked_prefix(prefix))
     if bounds.is_everything:
-        raise InvalidArgument("tenant or prefix must be named: a role for all queues is no grant", "tenant")
+        raise InvalidArgument(
+            "tenant and prefix are empty: enter at least one. Set a role for all queues on the page People", "tenant"
+        )
     return bounds
 
 

@@ -32,14 +32,14 @@ class GrantForm(forms.Form):
     tenant = forms.CharField(
         required=False,
         max_length=100,
-        help_text="Empty: of any tenant.",
+        help_text="Empty: any tenant.",
         widget=forms.TextInput({"autocomplete": "off"}),
     )
     prefix = forms.CharField(
         label="Queue names begin with",
         required=False,
         max_length=100,
-        help_text="Empty: all queues of the tenant.",
+        help_text="Empty: every queue of the tenant.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
     reason = forms.CharField(required=False, max_length=500, help_text="Recorded in the audit.")

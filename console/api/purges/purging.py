@@ -23,7 +23,7 @@ NAME = "purge_"
 def plan(key: Key, queue: str, states: list[str] | None) -> dict[str, Any]:
     """Count the messages that a purge would remove, and return the bounds that limit the purge to them."""
     seen = _seen(key, queue, states)
-    most = threshold("purge")
+    most = threshold("purge", _is_limited(key))
     return PurgePlan.of(
         seen,
         queue=queue,
@@ -45,7 +45,8 @@ def start(key: Key, queue: str, wanted: NewPurge) -> dict[str, Any]:
         detail = f"{queue} holds {seen.total} messages in these states by now, and {wanted.count} were looked at."
         raise Problem("purge-outdated", detail, limit=wanted.count, actual=seen.total)
     bounds = Bounds(int(wanted.through_message_id.removeprefix("msg_")), wanted.through_dead_letter_id)
-    return document(purges.create(queue, wanted.states, bounds, queue, actor=key.actor, reason=wanted.reason))
+    told = {"actor": key.actor, "reason": wanted.reason, "limited": _is_limited(key)}
+    return document(purges.create(queue, wanted.states, bounds, queue, **told))
 
 
 def show(key: Key, purge_id: int) -> dict[str, Any]:
@@ -68,6 +69,10 @@ def document(job: Purge) -> dict[str, Any]:
         count=job.total_estimate,
         through_message_id=message_name(job.through_message_id),
     )
+
+
+def _is_limited(key: Key) -> bool:
+    return not key.may("purge_any")
 
 
 def _seen(key: Key, queue: str, states: list[str] | None) -> Preview:

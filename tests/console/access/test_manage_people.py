@@ -20,7 +20,7 @@ def test_a_new_user_logs_in_with_the_assigned_role(admin: Browser) -> None:
 
     page = admin.submit("/people", username=name, role="operator", password="correct horse battery")
 
-    assert f"{name} may log in now, as operator." in page.text
+    assert f"Created {name} with the role operator." in page.text
     browser = Browser()
     assert browser.post("/login", {"username": name, "password": "correct horse battery"}).status_code == 302
     assert "operator" in browser.see("/").text
@@ -32,7 +32,7 @@ def test_a_weak_password_or_a_taken_name_is_refused(admin: Browser) -> None:
     taken = admin.submit("/people", status=422, username=admin.name.upper(), role="viewer", password="correct horse")
 
     assert "This password is too short" in weak.text
-    assert "There is a person of this name." in taken.text
+    assert "A person with this name exists." in taken.text
     assert "12345" not in weak.html
 
 

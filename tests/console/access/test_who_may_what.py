@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from console.access.roles import PERMISSIONS, ROLES, requires
+from console.access.roles import PERMISSIONS, ROLES, requires, role_with
 from tests.console.browsers import Browser
 from tests.engine import Engine
 
@@ -45,8 +45,8 @@ MATRIX = [
     ("get", "/pipeline/1", "see_metadata"),
     ("get", "/pipeline/failures", "see_metadata"),
     ("get", "/pipeline/replay", "redrive"),
-    ("post", "/pipeline/start/nothing", "configure"),
-    ("post", "/pipeline/1/cancel", "configure"),
+    ("post", "/pipeline/start/nothing", "archive"),
+    ("post", "/pipeline/1/cancel", "archive"),
     ("get", "/alerts", "see_metadata"),
     ("get", "/alerts/silences", "see_metadata"),
     ("get", "/alerts/notifications", "see_metadata"),
@@ -54,6 +54,7 @@ MATRIX = [
     ("post", "/alerts/acknowledge", "silence"),
     ("post", "/alerts/silences/1/end", "silence"),
     ("get", "/runbooks/SignalboxDeadLetters", "see_metadata"),
+    ("get", "/schedules", "see_metadata"),
     ("get", "/tenants", "see_metadata"),
     ("get", "/tenants/1", "see_metadata"),
     ("get", "/audit", "see_metadata"),
@@ -66,8 +67,8 @@ MATRIX = [
     ("post", "/saved-filters/1", "see_metadata"),
     ("post", "/saved-filters/1/delete", "see_metadata"),
     ("get", "/queues/Q/messages/1/body", "see_payloads"),
-    ("get", "/queues/Q/send", "redrive"),
-    ("post", "/queues/Q/send", "redrive"),
+    ("get", "/queues/Q/send", "send"),
+    ("post", "/queues/Q/send", "send"),
     ("get", "/redrives/new", "redrive"),
     ("post", "/redrives/new", "redrive"),
     ("get", "/redrives/plans", "see_metadata"),
@@ -88,10 +89,12 @@ MATRIX = [
     ("post", "/undos/new", "purge"),
     ("post", "/undos/1/cancel", "purge"),
     ("get", "/approvals", "see_metadata"),
+    ("get", "/approvals/rules", "see_metadata"),
+    ("post", "/approvals/rules", "administer"),
     ("post", "/approvals/purge/1/approve", "approve"),
     ("post", "/approvals/purge/1/refuse", "approve"),
-    ("post", "/queues/Q/pause", "configure"),
-    ("post", "/queues/Q/resume", "configure"),
+    ("post", "/queues/Q/pause", "pause"),
+    ("post", "/queues/Q/resume", "pause"),
     ("post", "/queues/Q/settings", "configure"),
     ("post", "/tenants/1", "configure"),
     ("get", "/new-queue", "configure"),
@@ -101,19 +104,19 @@ MATRIX = [
     ("post", "/queues/Q/messages/1/edit", "redrive"),
     ("post", "/queues/Q/messages/1/run-now", "redrive"),
     ("post", "/queues/Q/messages/1/reschedule", "redrive"),
-    ("get", "/maintenance", "administer"),
-    ("get", "/maintenance/plan", "administer"),
-    ("post", "/maintenance/begin", "administer"),
-    ("post", "/maintenance/end", "administer"),
-    ("get", "/masking", "administer"),
-    ("post", "/masking", "administer"),
-    ("post", "/masking/1/remove", "administer"),
-    ("get", "/erasures", "administer"),
-    ("get", "/erasures/new", "administer"),
-    ("post", "/erasures/new", "administer"),
-    ("get", "/erasures/1", "administer"),
-    ("get", "/erasures/1/report", "administer"),
-    ("post", "/erasures/1/cancel", "administer"),
+    ("get", "/maintenance", "maintain"),
+    ("get", "/maintenance/plan", "maintain"),
+    ("post", "/maintenance/begin", "maintain"),
+    ("post", "/maintenance/end", "maintain"),
+    ("get", "/masking", "mask"),
+    ("post", "/masking", "mask"),
+    ("post", "/masking/1/remove", "mask"),
+    ("get", "/erasures", "erase"),
+    ("get", "/erasures/new", "erase"),
+    ("post", "/erasures/new", "erase"),
+    ("get", "/erasures/1", "erase"),
+    ("get", "/erasures/1/report", "erase"),
+    ("post", "/erasures/1/cancel", "erase"),
     ("get", "/people", "administer"),
     ("post", "/people", "administer"),
     ("post", "/people/1", "administer"),
@@ -159,16 +162,35 @@ def test_strangers_are_asked_to_log_in(engine: Engine, commits: None) -> None:
         assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/login")
 
 
-def test_a_refusal_says_which_role_may(viewer: Browser) -> None:
-    page = viewer.see("/new-queue", status=403)
+@pytest.mark.parametrize("role", ["no role", "viewer", "operator"])
+def test_a_denial_names_the_action_and_the_role_that_it_requires(
+    sign_in: Callable[[str], Browser], engine: Engine, role: str
+) -> None:
+    browser = sign_in(role)
+    denied = [one for one in MATRIX if one[2] not in ROLES.get(role, ())]
+    assert {one[2] for one in denied} | {"purge_any"} >= set(PERMISSIONS) - set(ROLES.get(role, ()))
 
-    assert "Your role, viewer, may not create, configure, pause and resume queues. The role admin may." in page.text
+    for method, path, permission in denied:
+        page = getattr(browser, method)(path.replace("Q", engine.queue)).content.decode()
+        needed = [permission] if "see_metadata" in ROLES.get(role, ()) else [permission, "see_metadata"]
+        assert any(f"{PERMISSIONS[one]} requires the {role_with(one)} role." in page for one in needed), path
+
+
+def test_a_disabled_action_names_the_action_and_the_role(viewer: Browser, engine: Engine) -> None:
+    disabled = {
+        one.text.split(",")[0].strip(): one.attributes["title"]
+        for one in viewer.see(f"/queues/{engine.queue}").all("span", aria_disabled="true")
+    }
+
+    assert disabled["Send"] == "Sending requires the operator role."
+    assert disabled["Pause"] == "Pausing and resuming queues requires the operator role."
+    assert disabled["Purge"] == "Purging, deleting and restoring messages requires the operator role."
 
 
 def test_a_user_without_a_role_gets_an_explanation(sign_in: Callable[[str], Browser]) -> None:
     page = sign_in("no role").see("/", status=403)
 
-    assert "Your role, no role, may not see queues" in page.text
+    assert "Viewing queues and metrics requires the viewer role." in page.text
     assert "An administrator assigns roles" in page.text
 
 

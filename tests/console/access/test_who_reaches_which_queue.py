@@ -89,12 +89,15 @@ ROWS = [
     *of_several("redrive", "failure_group_merge_preview"),
     *of_queue("see_metadata", "queue", "queue_messages", "message", "queue_lanes", "queue_consumers"),
     *of_queue("see_metadata", "queue_settings", "queue_audit", "queue_history", "export_messages"),
-    *of_queue("configure", "queue_pause", "queue_resume", "queue_settings", "lane_limit", method="post"),
+    *of_queue("pause", "queue_pause", "queue_resume", method="post"),
+    *of_queue("configure", "queue_settings", "lane_limit", method="post"),
     *of_queue("configure", "queue_retire", "queue_rename"),
     *of_queue("configure", "queue_close", "queue_reopen", "queue_retire", method="post"),
     *of_queue("configure", "queue_rename", "queue_free_name", method="post"),
-    *of_queue("redrive", "queue_send", "message_edit"),
-    *of_queue("redrive", "queue_send", "message_edit", "message_run_now", "message_reschedule", method="post"),
+    *of_queue("send", "queue_send"),
+    *of_queue("send", "queue_send", method="post"),
+    *of_queue("redrive", "message_edit"),
+    *of_queue("redrive", "message_edit", "message_run_now", "message_reschedule", method="post"),
     *of_queue("purge", "queue_purge"),
     *of_queue("purge", "queue_purge", method="post"),
     *of_queue("reveal", "message_reveal", method="post"),
@@ -137,10 +140,11 @@ ROWS = [
     *lists("configure", "queue_new", "stream_new", shows=""),
     *forms("configure", "queue_new", "stream_new"),
     # one's own, or ownerless
-    *lists("see_metadata", "runbook", "docs", shows=""),
+    *lists("see_metadata", "runbook", "docs", "approvals_rules", "schedules", shows=""),
     *forms("see_metadata", "saved_filter_new"),
     Row("saved_filter", "see_metadata", "post", about=False, only=404),  # it is Ana's
     Row("saved_filter_delete", "see_metadata", "post", about=False, only=404),
+    Row("approvals_rules", "nobody", "post", about=False),  # rules apply to all queues
     Row("tenant", "nobody", "post", of_tenant=True),  # users cannot raise their own limits
 ]
 NO_BODY = {"message_body"}

@@ -178,7 +178,7 @@ def test_who_sees_everything_acts_where_it_is_granted(two: Two, engine: Engine) 
     person = User.objects.get(pk=int(browser.session["_auth_user_id"]))
     person.groups.set([Group.objects.get(name="viewer")])
 
-    assert "Your role, viewer, operator for all queues of" in browser.see(f"/queues/{engine.queue}").html
+    assert f"Sending requires the operator role for {engine.queue}." in browser.see(f"/queues/{engine.queue}").text
     browser.see(f"/queues/{engine.queue}/send", status=403)
     browser.see(f"/queues/{two.mine.queue}/send")
     assert browser.post(f"/queues/{engine.queue}/send", {"payload": "1"}).status_code == 403

@@ -38,7 +38,7 @@ def test_the_list_shows_quotas_and_what_is_used(viewer: Browser, engine: Engine,
     engine.send("first")
     engine.send("second")
     engine.receive(1)
-    assert row(viewer, tenant).startswith(f"{tenant.name} 1 2 not limited 1 ")
+    assert row(viewer, tenant).startswith(f"{tenant.name} 1 2 — no quota 1 ")
 
     set_quota(tenant.name, {"max_backlog_messages": 2, "max_in_flight": 7, "max_long_polls": 3}, actor="test")
     with pytest.raises(psycopg.Error):
@@ -46,8 +46,24 @@ def test_the_list_shows_quotas_and_what_is_used(viewer: Browser, engine: Engine,
     engine.value("select signalbox.estimate_sizes()")
 
     shown = row(viewer, tenant)
-    assert shown.startswith(f"{tenant.name} 1 queue refuses sends 1 2 of 2 not limited 1 of 7 ")
+    assert shown.startswith(f"{tenant.name} 1 queue refuses sends 1 2 of 2 — no quota 1 of 7 ")
     assert shown.endswith("0 of 3")
+    bars = [one for one in viewer.see("/tenants").all("rect") if one.attributes.get("class") == "fill"]
+    assert ("bad", "100.00") in [(bar.attributes["data-tone"], bar.attributes["width"]) for bar in bars]
+
+
+def test_a_quota_below_the_present_use_is_said_with_numbers(admin: Browser, engine: Engine, tenant: Tenant) -> None:
+    for number in range(3):
+        engine.send(number)
+    path = f"/tenants/{tenant.pk}"
+    page = admin.see(path)
+    assert "In use: 3." in page.text
+
+    below = admin.submit(path, **{**page.fields(), "max_backlog_messages": "2", "reason": "r"})
+    above = admin.submit(path, **{**admin.see(path).fields(), "max_backlog_messages": "4", "reason": "r"})
+
+    assert "Messages: 3 in use, above the new quota of 2: existing messages are kept" in below.text
+    assert "above the new quota" not in above.text
 
 
 def test_a_quota_below_the_present_use_is_saved_with_a_warning(admin: Browser, engine: Engine, tenant: Tenant) -> None:
@@ -58,9 +74,9 @@ def test_a_quota_below_the_present_use_is_saved_with_a_warning(admin: Browser, e
 
     page = admin.submit(path, **{**admin.see(path).fields(), "max_queues": "1", "max_backlog_messages": "2"})
 
-    warning = "Max queues: usage is 2, above the new quota 1: existing queues are kept, new ones are refused."
+    warning = "Queues: 2 in use, above the new quota of 1: existing queues are kept, new ones are refused."
     assert warning in page.text
-    assert "Max backlog messages: usage" not in page.text
+    assert "Messages: 2 in use" not in page.text
 
 
 def test_an_admin_changes_quotas_and_it_is_recorded(admin: Browser, engine: Engine, tenant: Tenant) -> None:
@@ -95,7 +111,7 @@ def test_out_of_range_is_refused_at_its_field(admin: Browser, tenant: Tenant) ->
 def test_a_viewer_sees_quotas_and_who_may_change_them(viewer: Browser, tenant: Tenant) -> None:
     page = viewer.see(f"/tenants/{tenant.pk}")
 
-    assert "The role admin may." in page.text
+    assert "Changing queues, streams and quotas requires the admin role." in page.text
     assert viewer.post(f"/tenants/{tenant.pk}", {"max_queues": "1"}).status_code == 403
     assert viewer.see("/tenants/999999999", status=404)
 
@@ -120,7 +136,10 @@ def test_the_page_of_a_queue_says_that_it_refuses(viewer: Browser, engine: Engin
         engine.send("second")
     engine.value("select signalbox.estimate_sizes()")
 
-    assert "Sends were refused in the last minute: they came too fast" in viewer.see(f"/queues/{engine.queue}").text
+    assert (
+        "Sends were refused in the last minute: the rate exceeds publish_rate_per_second"
+        in viewer.see(f"/queues/{engine.queue}").text
+    )
 
 
 def test_sending_by_hand_is_refused_in_words(admin: Browser, engine: Engine, tenant: Tenant) -> None:

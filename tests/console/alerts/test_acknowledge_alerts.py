@@ -73,7 +73,7 @@ def test_a_dead_letter_alert_leads_to_a_redrive_of_its_queue(
     assert operator.see(address).fields()["filter_text"] == f'queue:"{engine.queue}-dlq"'
     (denied, *_) = viewer.see("/alerts").all("span", role="link")
     assert "Redrive with canary" in denied.text
-    assert "Your role, viewer, may not redrive dead letters." in denied.text
+    assert "Redriving and triaging dead letters requires the operator role." in denied.text
 
 
 def test_a_person_acknowledges_until_the_alert_ends(operator: Browser, admin: Browser, engine: Engine) -> None:

@@ -86,6 +86,24 @@ def test_a_large_purge_waits_for_a_second_person(engine: Engine, settings: LazyS
     assert job["approvalExpiresAt"] is not None
 
 
+@pytest.mark.usefixtures("commits")
+@pytest.mark.parametrize(("scopes", "state"), [({"purge"}, "awaiting"), ({"purge", "purge_any"}, "pending")])
+def test_a_key_purges_up_to_the_limit_of_an_operator(
+    engine: Engine, settings: LazySettings, scopes: set[str], state: str
+) -> None:
+    engine.send()
+    engine.send()
+    settings.APPROVAL_OPERATOR_MESSAGES = 1
+    key = Key(1, "shop", frozenset(scopes), None, "", None, None)
+    seen = purging.plan(key, engine.queue, ["ready"])
+    told = {name: seen[name] for name in ("states", "count", "throughMessageId")}
+
+    job = purging.start(key, engine.queue, NewPurge.model_validate(told))
+
+    assert seen["needsApproval"] == job["needsApproval"] == (state == "awaiting")
+    assert job["state"] == state
+
+
 @pytest.mark.parametrize(
     ("wanted", "fields"),
     [

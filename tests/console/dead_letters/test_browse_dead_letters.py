@@ -90,7 +90,7 @@ def test_a_viewer_sees_classes_but_no_texts(viewer: Browser, scene: DeadLetterSc
     assert "TimeoutError" in page.text
     assert "411122223333" not in page.html
     denied = [one for one in page.all("span", aria_disabled="true") if one.text.startswith("Redrive matching")]
-    assert "Your role, viewer, may not redrive dead letters" in denied[0].attributes["title"]
+    assert "Redriving and triaging dead letters requires the operator role." in denied[0].attributes["title"]
 
 
 def test_a_viewer_cannot_guess_at_what_is_masked(viewer: Browser, scene: DeadLetterScene) -> None:
@@ -98,7 +98,7 @@ def test_a_viewer_cannot_guess_at_what_is_masked(viewer: Browser, scene: DeadLet
 
     for question in ("payload.card:411122223333", "error:411122223333", "attr.a:1"):
         page = look(viewer, scene, question)
-        assert "is masked. Your role, viewer, may not see payloads" in page.text
+        assert "is masked. Viewing payloads, attributes and stacks requires the operator role." in page.text
         assert len(page.rows()) >= 1  # not filtered
 
 

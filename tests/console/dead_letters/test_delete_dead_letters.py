@@ -47,9 +47,9 @@ def test_a_deletion_can_be_cancelled(admin: Browser, scene: DeadLetterScene) -> 
     assert "has already ended" in admin.submit(f"/deletions/{job.pk}/cancel").text
 
 
-def test_an_operator_may_not_delete(operator: Browser, scene: DeadLetterScene) -> None:
+def test_a_viewer_may_not_delete(viewer: Browser, scene: DeadLetterScene) -> None:
     scene.add_dead(1)
 
-    page = operator.see("/deletions/new", status=403, q=scene.filter)
+    page = viewer.see("/deletions/new", status=403, q=scene.filter)
 
-    assert "Your role, operator, may not purge messages. The role admin may." in page.text
+    assert "Purging, deleting and restoring messages requires the operator role." in page.text

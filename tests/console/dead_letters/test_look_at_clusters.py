@@ -205,7 +205,8 @@ def test_a_viewer_sees_facts_and_changes_nothing(viewer: Browser, scene: DeadLet
         "Add comment",
     } <= denied
     for verb in ("care", "state", "snooze", "end-snooze", "comment", "merge", "split"):
-        assert "may not redrive dead letters" in viewer.submit(f"{address(cause)}/{verb}", 403).text
+        refused = viewer.submit(f"{address(cause)}/{verb}", 403)
+        assert "Redriving and triaging dead letters requires the operator role." in refused.text
     assert read_group(f"fp-{cause}").care is None  # type: ignore[union-attr]
 
 

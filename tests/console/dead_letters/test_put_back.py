@@ -83,15 +83,15 @@ def test_addresses_that_name_nothing_are_not_found(admin: Browser) -> None:
     admin.see("/undos/999999", status=404)
 
 
-def test_an_operator_sees_the_trash_and_may_not_undo(operator: Browser, engine: Engine) -> None:
+def test_a_viewer_sees_the_trash_and_may_not_undo(viewer: Browser, engine: Engine) -> None:
     engine.send()
     job = purged(engine)
 
-    page = operator.see("/trash")
+    page = viewer.see("/trash")
 
     assert f"Purge #{job.pk}" in page.text
-    assert "Your role, operator, may not purge messages." in page.text
-    operator.see("/undos/new", status=403, noun="purge", id=str(job.pk))
+    assert "Purging, deleting and restoring messages requires the operator role." in page.text
+    viewer.see("/undos/new", status=403, noun="purge", id=str(job.pk))
 
 
 def test_a_review_says_for_how_long_there_is_a_way_back(admin: Browser, scene: DeadLetterScene) -> None:

@@ -136,7 +136,8 @@ def test_a_viewer_gets_facts_without_payloads(viewer: Browser, scene: DeadLetter
         assert body
         assert b"411122223333" not in body
         assert b"payload" not in body
-    assert "Without payloads, attributes and error texts. Your role, viewer," in viewer.see("/dead-letters").text
+    denial = "Viewing payloads, attributes and stacks requires the operator role."
+    assert f"Without payloads, attributes and error texts. {denial}" in viewer.see("/dead-letters").text
     assert viewer.get("/exports/dead-letters", {"q": "payload.card:411122223333"}).status_code == 302
 
 

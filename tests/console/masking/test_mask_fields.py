@@ -227,7 +227,7 @@ def test_an_operator_sees_why_not(operator: Browser, engine: Engine) -> None:
 
     page = operator.see(f"/queues/{engine.queue}/messages/{message_id}")
 
-    assert "Your role, operator, may not reveal masked fields. The role admin may." in page.text
+    assert "Revealing masked fields requires the admin role." in page.text
     assert operator.post(f"/queues/{engine.queue}/messages/{message_id}/reveal", {"reason": "r"}).status_code == 403
 
 

@@ -76,7 +76,7 @@ def test_a_viewer_sees_that_payloads_are_masked(viewer: Browser, engine: Engine)
 
     assert "masked" in page.text
     assert "hunter2" not in page.html
-    assert "may not see payloads" in page.html
+    assert "Viewing payloads, attributes and stacks requires the operator role." in page.html
 
 
 def test_a_mistake_is_underlined_and_the_list_stays(operator: Browser, engine: Engine) -> None:

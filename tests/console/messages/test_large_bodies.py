@@ -30,7 +30,7 @@ def test_a_state_is_shown_to_those_who_may_see_payloads(operator: Browser, viewe
     assert '"<b>hunter2</b>"' in page.text
     assert "<script>alert" not in page.html
     page = page_of(viewer, engine, message_id)
-    assert "The state is masked. Your role, viewer, may not see payloads" in page.text
+    assert "The state is masked. Viewing payloads, attributes and stacks requires the operator role." in page.text
     assert "hunter2" not in page.html
 
 

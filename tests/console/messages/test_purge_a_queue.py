@@ -85,8 +85,8 @@ def test_a_purge_can_be_cancelled_and_is_listed(admin: Browser, engine: Engine) 
     assert f"Purge #{job.pk} cancelled" in admin.see("/redrives").text
 
 
-def test_an_operator_sees_the_verb_disabled_and_may_not(operator: Browser, engine: Engine) -> None:
-    page = operator.see(f"/queues/{engine.queue}")
+def test_a_viewer_sees_the_verb_disabled_and_may_not(viewer: Browser, engine: Engine) -> None:
+    page = viewer.see(f"/queues/{engine.queue}")
 
     assert "Purge" in [one.text.split(",")[0].split()[0] for one in page.all("span", aria_disabled="true")]
-    assert operator.post(f"/queues/{engine.queue}/purge", {"states": ["ready"]}).status_code == 403
+    assert viewer.post(f"/queues/{engine.queue}/purge", {"states": ["ready"]}).status_code == 403

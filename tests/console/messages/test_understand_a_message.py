@@ -241,7 +241,7 @@ def test_a_viewer_sees_the_story_but_not_what_it_holds(viewer: Browser, engine: 
     page = page_of(viewer, engine, message_id)
 
     assert "BadOrder" in page.text
-    assert "The payload is masked. Your role, viewer, may not see payloads" in page.text
+    assert "The payload is masked. Viewing payloads, attributes and stacks requires the operator role." in page.text
     assert not [secret for secret in ("hunter2", "hunter3", "hunter4", "hunter5") if secret in page.html]
 
 

@@ -137,7 +137,7 @@ def test_values_are_masked_without_the_right_to_see_payloads(viewer: Browser, de
     page = viewer.see(ADDRESS)
 
     assert "Atlantis" not in page.html
-    assert "1 finding is masked. Your role, viewer, may not" in page.text
+    assert "1 finding is masked. Viewing payloads, attributes and stacks requires the operator role." in page.text
     assert "declined" not in viewer.see("/pipeline/failures").html.replace("shop.Declined", "")
 
 
@@ -191,7 +191,10 @@ def test_an_admin_starts_an_analysis(admin: Browser, commits: None, monkeypatch:
 
 
 def test_others_see_the_verb_disabled(operator: Browser) -> None:
-    assert "not available: Your role, operator, may not" in operator.see("/pipeline/failures").text
+    assert (
+        "not available: Starting and cancelling pipeline runs requires the admin role."
+        in operator.see("/pipeline/failures").text
+    )
 
 
 def test_a_run_leads_to_what_it_made(viewer: Browser, run: Run) -> None:

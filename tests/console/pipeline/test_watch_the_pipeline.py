@@ -156,7 +156,7 @@ def test_the_spark_server_is_shown_as_it_is(viewer: Browser, clean: None) -> Non
 def test_others_see_the_verbs_disabled(operator: Browser, clean: None) -> None:
     page = operator.see("/pipeline")
 
-    assert "not available: Your role, operator, may not" in page.text
+    assert "not available: Starting and cancelling pipeline runs requires the admin role." in page.text
     operator.submit("/pipeline/start/archive", status=403)
 
 

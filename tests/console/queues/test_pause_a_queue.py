@@ -54,9 +54,7 @@ def test_a_viewer_sees_the_verb_disabled_with_the_reason(viewer: Browser, engine
     page = viewer.see(f"/queues/{engine.queue}")
 
     pause = next(one for one in page.all("span", aria_disabled="true") if one.text.startswith("Pause"))
-    assert pause.attributes["title"] == (
-        "Your role, viewer, may not create, configure, pause and resume queues. The role admin may."
-    )
+    assert pause.attributes["title"] == "Pausing and resuming queues requires the operator role."
     assert not [form for form in page.all("form") if form.attributes.get("action", "").endswith("/pause")]
 
 

@@ -60,7 +60,10 @@ def test_it_may_be_opened_again(admin: Browser, engine: Engine) -> None:
 
 
 def test_who_may_not_configure_may_not_retire(operator: Browser, engine: Engine) -> None:
-    assert "may not create, configure" in operator.see(f"/queues/{engine.queue}/settings").text
+    assert (
+        "Changing queues, streams and quotas requires the admin role."
+        in operator.see(f"/queues/{engine.queue}/settings").text
+    )
     for path in ("retire", "close", "open"):
         operator.submit(f"/queues/{engine.queue}/{path}", status=403)
     assert not control.get_queue(engine.queue).closed

@@ -90,7 +90,7 @@ def test_an_operator_asks_and_may_not_decide(operator: Browser, boss: Browser, s
     scene.add_dead(2)
     job = create_redrive(scene.filter, newest_id(), actor=operator.name, reason="again")
 
-    assert "may not decide about what others ask for above the thresholds" in operator.see("/approvals").text
+    assert "Deciding on approvals requires the admin role" in operator.see("/approvals").text
     assert operator.post(f"/approvals/redrive/{job.pk}/approve").status_code == 403
     boss.submit(f"/approvals/redrive/{job.pk}/approve", reason="")
 
@@ -149,9 +149,9 @@ def test_the_creator_of_the_requesting_key_may_not_approve(
     keys.revoke(made.pk, actor=admin.name)
     keys.create(made.name, "redrive", actor=boss.name)
 
-    assert "you made the API key that asked" in admin.see("/approvals").text
+    assert "you created the API key that requested this job" in admin.see("/approvals").text
     refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", reason="fine")
-    assert "Nothing was changed. Another person has to decide" in refused.text
+    assert "Nothing was changed. Another person must decide" in refused.text
     assert Redrive.objects.get(pk=job.pk).is_awaiting
     assert f"Redrive #{job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
 

@@ -82,7 +82,7 @@ def test_people_shows_who_signs_on(provider: Provider, admin: Browser) -> None:
 
     rows = {name: row for row in admin.see("/people").rows() for name in (subject, admin.name) if row.startswith(name)}
 
-    assert {name: "signs on" in row for name, row in rows.items()} == {subject: True, admin.name: False}
+    assert {name: "single sign-on" in row for name, row in rows.items()} == {subject: True, admin.name: False}
 
 
 def test_roles_are_those_of_each_login(provider: Provider) -> None:

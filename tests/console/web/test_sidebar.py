@@ -9,7 +9,7 @@ from tests.console.browsers import Browser, Page
 from tests.engine import Engine
 
 MONITOR = ["Queues", "Dead letters", "Alerts", "Streams", "Consumers", "Metrics"]
-ADMIN = ["Tenants & quotas", "Users & access", "Privacy", "Maintenance mode", "Audit log"]
+ADMIN = ["Tenants & quotas", "Users & access", "Approval rules", "Privacy", "Maintenance mode", "Audit log"]
 
 
 @pytest.fixture(autouse=True)
@@ -37,14 +37,14 @@ def open_groups(page: Page) -> list[str]:
 def test_an_operator_sees_eight_lines_and_a_closed_archive(operator: Browser) -> None:
     page = operator.see("/")
 
-    assert labels(page) == [*MONITOR, "Jobs", "Trash", "Runs", "Replay", "Failure analysis"]
+    assert labels(page) == [*MONITOR, "Jobs", "Trash", "Runs", "Replay", "Failure analysis", "Schedules"]
     assert open_groups(page) == []  # so that eight lines are in sight
 
 
 def test_an_admin_finds_administration_in_a_closed_group(admin: Browser) -> None:
     page = admin.see("/")
 
-    assert labels(page)[-5:] == ADMIN
+    assert labels(page)[-6:] == ADMIN
     assert open_groups(page) == []
     assert open_groups(admin.see("/audit")) == ["admin_group"]  # the current place is always in sight
 
@@ -80,8 +80,10 @@ def test_every_page_lights_its_place(admin: Browser, engine: Engine) -> None:
         "Runs": ["/pipeline"],
         "Replay": ["/pipeline/replay"],
         "Failure analysis": ["/pipeline/failures"],
+        "Schedules": ["/schedules"],
         "Tenants & quotas": ["/tenants/1", "/tenants/1/history"],
         "Users & access": ["/people", "/api-keys"],
+        "Approval rules": ["/approvals/rules"],
         "Privacy": ["/masking", "/erasures", "/erasures/new"],
         "Maintenance mode": ["/maintenance"],
     }
