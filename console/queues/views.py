@@ -167,7 +167,7 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
         "limit": head.queue.group_limit,
         "later": after is not None,
         "limit_form": refused_forms.restore(request, LaneLimitForm) or LaneLimitForm(initial={"group_id": group}),
-        "pager": Pager(plural(len(lanes), "lane") + " shown", "", following),
+        "pager": Pager(plural(len(lanes), "group") + " shown", "", following),
     }
     return render_page(request, "queues/groups.html", "queues/_groups.html", context)
 
