@@ -130,7 +130,7 @@ def test_failure_groups_match_the_words_too(operator: Browser, scene: DeadLetter
     for word in (f"{scene.queue}Declined", "4742 -nothing", "class:" + f"{scene.queue}Declined"):
         groups = [one.text for one in look(operator, scene, word).all("article")]
         assert len(groups) == 1, word
-        assert groups[0].startswith(f"shop. {scene.queue}Declined")
+        assert groups[0].startswith(f"shop.{scene.queue}Declined")
     page = look(operator, scene, "ord-1")
     assert (len(page.rows()), page.all("article")) == (1, [])
     assert "No failure group has these words in its class, its error or the name of its queue." in page.text
