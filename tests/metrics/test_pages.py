@@ -59,7 +59,7 @@ def test_queues_are_asked_for_by_exact_names(make_engine: Callable[..., Engine],
     [
         ("queue=no-such-queue", 404, "there is no queue 'no-such-queue'"),
         ("tenant=missing", 404, "there is no tenant 'missing'"),
-        ("quue=orders", 400, "'quue' is no filter"),
+        ("quue=orders", 400, "'quue' is not a filter. Allowed: tenant, queue."),
     ],
 )
 def test_unknown_names_are_said(client: Client, query: str, status: int, said: str) -> None:

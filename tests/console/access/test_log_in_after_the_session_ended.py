@@ -129,4 +129,4 @@ def test_a_page_of_a_session_that_ended_says_so_and_comes_back(ana: Browser) -> 
 
     page = ana.see(answer["Location"])
     assert "Your session has ended. Log in to return to the page." in page.text
-    assert log_in(ana, page, "test-ana").title.startswith("Audit")
+    assert log_in(ana, page, "test-ana").title.endswith("Audit log · Signalbox")

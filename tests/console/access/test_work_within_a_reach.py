@@ -104,7 +104,7 @@ def test_a_shared_cluster_tells_nothing_of_others(two: Two) -> None:
     assert two.mine.queue in page.text
     assert two.other.queue not in page.html
     assert THEIRS not in page.html
-    assert "died in queues, too, that your roles are not for" in page.text
+    assert "This failure group also has messages in queues that your roles do not include." in page.text
     refused = browser.post(f"/dead-letters/failure-groups/{two.fingerprint}/state", {"state": "resolved"})
     assert refused.status_code == 403
 

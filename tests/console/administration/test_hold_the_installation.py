@@ -91,14 +91,14 @@ def test_an_administrator_sees_what_it_does_before_it_is_done(admin: Browser, en
     fields = {name: value for name, value in plan.fields().items() if name != "csrfmiddlewaretoken"}
     page = admin.submit("/maintenance/begin", **fields)
 
-    assert "Maintenance has begun" in page.text
+    assert "Maintenance started. Every page shows a notice." in page.text
     row = maintenance.current()
     assert row is not None
     assert (row.started_by, row.reason, row.holds_claims, row.refuses_sends) == (admin.name, "New disks.", True, True)
     page = admin.submit("/maintenance/end", reason="Done.")
-    assert "every queue goes on as it was" in page.text
+    assert "Maintenance ended. Every queue has its earlier state." in page.text
     assert maintenance.current() is None
-    assert "There was no maintenance" in admin.submit("/maintenance/end").text
+    assert "Maintenance had ended already." in admin.submit("/maintenance/end").text
 
 
 @pytest.mark.parametrize(("reason", "minutes"), [("", "60"), ("x", "61"), ("x" * 501, "0")])

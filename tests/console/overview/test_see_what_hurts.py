@@ -114,7 +114,7 @@ def test_a_mistake_in_the_filter_is_underlined_where_it_stands(viewer: Browser, 
 
     assert page.one("mark").text == "helth"
     assert "Unknown key helth:. Did you mean health:? Expected one of queue, tenant, health, is." in page.text
-    assert page.one("input", name="q").attributes["aria-invalid"] == "true"
+    assert page.one("input", id="q").attributes["aria-invalid"] == "true"
 
 
 def test_a_value_that_cannot_be_is_a_mistake(viewer: Browser, engine: Engine) -> None:

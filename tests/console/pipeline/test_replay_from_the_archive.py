@@ -53,7 +53,7 @@ def test_a_worker_is_asked_for_what_the_form_says(
         ),
     )
 
-    assert "Asked a worker to stage it" in page.text
+    assert "A worker stages the messages. Its run is listed here and leads to the plan." in page.text
     request = RunRequest.objects.latest("pk")
     assert asked == [("pipeline.run", [request.pk])]
     assert (request.kind, request.requested_by) == ("replay", operator.name)
@@ -104,8 +104,8 @@ def test_what_is_masked_is_neither_asked_for_nor_carried_to_where_it_is_seen(
         probing = filled(engine, filter_text='queue:long-gone payload.card:"4"')
         assert "card" in operator.submit("/pipeline/replay", status=422, **probing).text
         assert asked == []
-        assert "Asked a worker" in admin.submit("/pipeline/replay", **carried).text
-        assert "Asked a worker" in operator.submit("/pipeline/replay", **filled(engine)).text
+        assert "A worker stages the messages" in admin.submit("/pipeline/replay", **carried).text
+        assert "A worker stages the messages" in operator.submit("/pipeline/replay", **filled(engine)).text
     finally:
         rules.remove(rule.pk, actor="ann")
 

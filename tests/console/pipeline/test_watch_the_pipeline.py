@@ -101,7 +101,7 @@ def test_an_admin_starts_a_run_and_the_audit_knows(
 
     page = admin.submit("/pipeline/start/archive")
 
-    assert "Asked a worker for an archive run" in page.text
+    assert "Requested an archive run. It is listed here when it starts." in page.text
     request = RunRequest.objects.latest("pk")
     assert (request.kind, request.requested_by, request.state) == ("archive", admin.name, "requested")
     assert asked == [("pipeline.run", [request.pk], False)]
@@ -118,7 +118,7 @@ def test_a_broker_that_refuses_starts_nothing_and_breaks_no_page(
 
     monkeypatch.setattr(current_app, "send_task", refuses)
 
-    assert "Nothing was started" in admin.submit("/pipeline/start/archive").text
+    assert "Nothing started: Celery's broker cannot be reached" in admin.submit("/pipeline/start/archive").text
     assert RunRequest.objects.latest("pk").state == RunRequest.State.REFUSED
 
 
@@ -129,7 +129,7 @@ def test_an_admin_cancels_a_run_once(admin: Browser, run: Run, kind: str) -> Non
 
     page = admin.submit(f"/pipeline/{run.pk}/cancel")
 
-    assert f"Run {run.pk} is stopping" in page.text
+    assert f"Stopping run {run.pk}. Its partial output is discarded." in page.text
     assert Run.objects.get(pk=run.pk).cancel_requested
     assert AuditEvent.objects.filter(actor=admin.name, action="pipeline.cancel", details={"run_id": run.pk}).exists()
     assert "Nothing was changed" in admin.submit(f"/pipeline/{run.pk}/cancel").text
