@@ -119,7 +119,7 @@ def test_a_link_to_a_part_of_a_page_leads_the_focus_to_its_heading(open_console:
     assert page.evaluate("document.activeElement.matches('h1, h2, h3')")
 
 
-def test_the_mistakes_of_a_form_get_the_focus_and_lead_to_the_fields(open_console: OpenConsole, complaints: list[str]) -> None:
+def test_the_summary_of_mistakes_gets_the_focus(open_console: OpenConsole, complaints: list[str]) -> None:
     page = open_console()
     page.goto("/new-queue")
     page.locator("main form").first.evaluate("form => (form.noValidate = true)")
