@@ -16,6 +16,7 @@ BEYOND = (
     "Data outside of payloads: group ids, deduplication ids, trace ids and names of consumers. They are not changed.",
     "Hashes of requests for deduplication, and stored answers of the HTTP API. Both expire within a day.",
     "Data that is stored for less than a minute: messages between Celery's workers, batches that Spark writes.",
+    "Notes and comments of failure groups that contain the value. Edit the notes, and delete the comments with SQL.",
     "Filters and reasons in the audit, and saved filters, that contain the value. Entries of the audit cannot change.",
 )
 # Sentences about messages that are not erased, by their state.

@@ -119,13 +119,15 @@ def test_a_link_to_a_part_of_a_page_leads_the_focus_to_its_heading(open_console:
     assert page.evaluate("document.activeElement.matches('h1, h2, h3')")
 
 
-def test_a_mistake_in_a_form_gets_the_focus(open_console: OpenConsole, complaints: list[str]) -> None:
+def test_the_summary_of_mistakes_gets_the_focus(open_console: OpenConsole, complaints: list[str]) -> None:
     page = open_console()
     page.goto("/new-queue")
     page.locator("main form").first.evaluate("form => (form.noValidate = true)")
 
     page.locator("main form button.primary").first.click()
 
+    expect(page.locator("#form-errors")).to_be_focused()
+    page.locator("#form-errors a").first.click()
     expect(page.locator("[aria-invalid=true]").first).to_be_focused()
     complaints.clear()  # the browser reports the status 422
 

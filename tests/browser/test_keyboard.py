@@ -101,18 +101,17 @@ def test_from_a_firing_alert_to_a_running_redrive_by_keyboard(
     keys.press("g", "a")
     page.wait_for_url("**/alerts")
     keys.press("j")
-    while firing.queue not in page.evaluate("document.activeElement.closest('tr').textContent"):
+    while firing.queue not in page.evaluate("document.activeElement.closest('article').textContent"):
         page.keyboard.press("j")  # past the alerts of other tests
-    keys.press("a")
-    page.wait_for_url("**/queues/*#failure-groups")
-    expect(page.get_by_role("heading", name="Failure groups")).to_be_focused()
-    keys.press("j", "a")
+    keys.press("a")  # Redrive with canary
     page.wait_for_url("**/redrives/new?**")
+    expect(page.locator("#id_filter_text")).to_have_value(f'queue:"{firing.queue}-dlq"')
     keys.press("a")
     expect(page.locator("#id_reason")).to_be_focused()
     keys.write("partner is back")
     keys.press("Enter")
     page.wait_for_url("**/redrives/plans/*")
+    expect(page.locator("main")).to_contain_text("Redrive 3 messages")
     keys.press("a", "Enter")
     page.wait_for_url(re.compile(r"/redrives/\d+$"))
 

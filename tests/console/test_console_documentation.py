@@ -1,4 +1,4 @@
-"""docs/operate/console.md tells the truth about roles, filters and shortcuts."""
+"""docs/operate/console.md and console-keyboard.md tell the truth about roles, filters and shortcuts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from console.web import sidebar
 from console.web.shortcuts import ANYWHERE, GO, IN_A_LIST, PLACES
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/operate/console.md").read_text()
+PAGES = [(ROOT / f"docs/operate/{name}.md").read_text() for name in ("console", "console-keyboard")]
 
 
 def section(title: str) -> str:
-    return PAGE.split(f"## {title}\n")[1].split("\n## ")[0]
+    [found] = [page.split(f"## {title}\n")[1] for page in PAGES if f"\n## {title}\n" in page]
+    return found.split("\n## ")[0]
 
 
 def test_every_role_has_its_permissions() -> None:

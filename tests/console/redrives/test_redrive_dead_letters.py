@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -14,6 +15,7 @@ from dlq.redrives import redrives
 from dlq.redrives.plan_models import Plan
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
+from tests.console.masking.masks import no_rules_left as no_rules_left
 from tests.dlq.dead_letter_scenes import DeadLetterScene
 
 
@@ -375,6 +377,7 @@ def test_editing_a_plan_keeps_all_of_it(operator: Browser, scene: DeadLetterScen
     assert operator.get("/redrives/new?plan=999999999").status_code == 404
 
 
+@pytest.mark.usefixtures("no_rules_left")
 def test_a_masked_patch_is_not_repeated(operator: Browser, admin: Browser, scene: DeadLetterScene) -> None:
     scene.add_dead(1)
     _, page = make_plan(operator, scene, patch_kind="merge", patch='{"card": "4111"}')

@@ -68,6 +68,7 @@ PEOPLE: Mapping[str, tuple[str, ...]] = {
     "plan": ("filter_text", "options", "reason"),
     "saved_filter": ("text",),
     "failure_group_note": ("note", "runbook_url", "fingerprint"),
+    "failure_group_comment": ("text", "fingerprint"),
     "failure_group_member": ("fingerprint", "head"),
     "alert_silence": ("comment",),
     "queue": ("paused_reason",),
@@ -78,8 +79,8 @@ PEOPLE: Mapping[str, tuple[str, ...]] = {
 OURS: Mapping[str, tuple[str, ...]] = {
     "dead_letter": ("redrive_history", "source_queue", "consumer"),
     "redrive": (
-        "filter_text", "source_queues", "options", "skipped_why", "step_began", "canaries", "slow_memory", "note",
-        "stopped_because", "error",
+        "filter_text", "source_queues", "options", "skipped_why", "step_began", "canary", "canaries", "slow_memory",
+        "note", "stopped_because", "error",
     ),
     "deletion": ("filter_text", "source_queues", "error"),
     "purge": ("states", "error"),

@@ -272,7 +272,9 @@ def test_a_terminal_says_that_a_run_waits_for_a_second_person(scene: DeadLetterS
         call_command("redrive", "run", str(plan.pk), "--wait", stdout=out)
 
     assert ended.value.code == 3
-    assert "nothing is sent until another person approves it" in out.getvalue()
+    job = Redrive.objects.latest("redrive_id")
+    assert f"redrive {job.pk}: awaiting, 0 sent again, 0 skipped" in out.getvalue()
+    assert "approval needed: another person must approve this large redrive in the console by 20" in out.getvalue()
     assert len(scene.dead()) == 2
     job = plan.redrives.get()
     out = io.StringIO()
