@@ -63,7 +63,7 @@ def _time(when: datetime, text: str, kind: str) -> SafeString:
 @register.simple_tag
 def chart_hits(chart: Chart) -> SafeString:
     """Draw what a chart says of a point that is pointed at. A template would take most of a page's time for it."""
-    return format_html_join("", '<rect class=hit x={} width={}><title>{}</title></rect>', chart.hits)
+    return format_html_join("", "<rect class=hit x={} width={}><title>{}</title></rect>", chart.hits)
 
 
 @register.simple_tag
