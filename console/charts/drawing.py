@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import ceil
 from typing import NamedTuple
 
 from console.charts.time_axis import TimeAxis
@@ -43,8 +44,8 @@ class Stroke:
 class Hit(NamedTuple):
     """The area of the chart that belongs to one moment, and its text for the pointer."""
 
-    x: float
-    width: float
+    x: int
+    width: int
     words: str
 
 
@@ -162,8 +163,8 @@ def _hits(
     when = axis.words if axis else lambda moment: f"{moment.astimezone(UTC):%H:%M:%S} UTC"
     return [
         Hit(
-            x=round(_x(index, len(times)) - width / 2, 1),
-            width=round(width, 1),
+            x=round(_x(index, len(times)) - width / 2),
+            width=ceil(width),
             words=f"{when(moment)} · "
             + " · ".join(f"{one.label} {said}" for one, said in zip(series, words[index], strict=True)),
         )

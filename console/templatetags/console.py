@@ -63,7 +63,7 @@ def _time(when: datetime, text: str, kind: str) -> SafeString:
 @register.simple_tag
 def chart_hits(chart: Chart) -> SafeString:
     """Draw what a chart says of a point that is pointed at. A template would take most of a page's time for it."""
-    return format_html_join("", '<rect class="hit" x="{}" width="{}"><title>{}</title></rect>', chart.hits)
+    return format_html_join("", "<rect class=hit x={} width={}><title>{}</title></rect>", chart.hits)
 
 
 @register.simple_tag
@@ -74,6 +74,12 @@ def chart_rows(chart: Chart) -> SafeString:
     )
     cells = ((when, format_html_join("", "<td>{}</td>", values)) for when, values in rows)
     return format_html_join("", '<tr><th scope="row">{}</th>{}</tr>', cells)
+
+
+@register.filter
+def state_names(states: list[str]) -> str:
+    """The states of messages by their names on pages: `leased` is "in flight"."""
+    return ", ".join("in flight" if state == "leased" else state for state in states)
 
 
 @register.filter

@@ -22,7 +22,7 @@ def test_clusters_come_first_the_worst_at_the_top(operator: Browser, scene: Dead
     page = look(operator, scene)
 
     clusters = [one.text for one in page.all("article")]
-    assert clusters[0].startswith(f"TimeoutError-{scene.queue} POST timed out open")
+    assert clusters[0].startswith(f"TimeoutError-{scene.queue} POST timed out Example: POST timed out open")
     assert " 5 dead now Messages Redrive…" in clusters[0]
     assert clusters[1].startswith(f"KeyError-{scene.queue} 'customer'")
 

@@ -123,9 +123,9 @@ def test_a_message_in_the_trash_says_so(operator: Browser, engine: Engine, scene
     deletions.run_in_foreground(deletions.create(check_filter(scene.filter), newest_id(), actor="ann", reason="").pk)
 
     page = operator.see(f"/queues/{engine.queue}/messages/{message_id}")
-    assert "In the trash: it was purged, and can be put back" in page.text
+    assert "In the trash: purged. The message can be restored until the trash is emptied." in page.text
     assert "the payload" in page.text
     assert operator.get(f"/messages/{dead_id}")["Location"] == f"/queues/{scene.queue}/messages/{dead_id}"
     page = operator.see(f"/queues/{scene.queue}/messages/{dead_id}")
-    assert "In the trash: it was deleted" in page.text
+    assert "In the trash: deleted. The message can be restored" in page.text
     assert "the text" in page.text  # which is no longer in the log

@@ -58,8 +58,8 @@ def test_the_text_is_indented_json() -> None:
     ("value", "html"),
     [
         (None, ""),
-        ("KeyError", "KeyError"),
-        ("shop.pay.CardDeclined", '<span class="module">shop.pay.</span><wbr>CardDeclined'),
+        ("KeyError", "Key<wbr>Error"),
+        ("shop.pay.CardDeclined", '<span class="module">shop.pay.</span><wbr>Card<wbr>Declined'),
         ("<i>.<b>", '<span class="module">&lt;i&gt;.</span><wbr>&lt;b&gt;'),
         ("ends.", "ends."),
     ],

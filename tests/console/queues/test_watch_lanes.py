@@ -59,7 +59,7 @@ def test_lanes_follow_page_by_page(viewer: Browser, make_engine: Callable[..., E
     seen, page = [], lanes(viewer, engine)
     while True:
         seen += [row.split()[0] for row in page.rows()]
-        if "Next page" not in page.text:
+        if not page.all("a", rel="next"):
             break
         page = viewer.see(page.link("Next page"))
     assert seen == [f"g{number:03}" for number in range(120)]
@@ -102,7 +102,7 @@ def test_the_page_of_a_waiting_message_says_what_it_waits_for(operator: Browser,
     waiting = limited.value("select min(message_id) from signalbox.waiting where queue_id = %s", limited.queue_id)
 
     page = operator.see(f"/queues/{limited.queue}/messages/{waiting}")
-    assert "in the group acme" in page.text
+    assert "in group acme, which has reached its limit of messages in flight" in page.text
     assert len(operator.see(f"/queues/{limited.queue}/messages?state=waiting").rows()) == 4
 
 
@@ -114,7 +114,7 @@ def test_a_dead_message_that_holds_its_group_is_named(operator: Browser, make_en
     (row,) = lanes(operator, engine).rows()
     assert f"{dead} dead: the group waits until it is redriven, deleted or purged" in row
     page = operator.see(f"/queues/{engine.queue}/messages/{waiting}")
-    assert f"behind message {dead}, which is dead and holds the group acme" in page.text
+    assert f"behind message {dead} , a dead letter that blocks group acme until it is redriven" in page.text
 
 
 def test_mode_is_chosen_for_a_new_queue(admin: Browser, engine: Engine) -> None:

@@ -125,7 +125,7 @@ def test_mistakes_name_their_field(scene: DeadLetterScene) -> None:
     for words, said in (
         (["plan", "class:x", "--rate", "0"], "rate_per_second: rate_per_second is 0: it must be from 1 to 5000"),
         (["plan", "class:x", "--target", "nowhere"], "queue 'nowhere' does not exist"),
-        (["plan", "class:x", "--json-patch", "{"], "--json-patch: this is not JSON"),
+        (["plan", "class:x", "--json-patch", "{"], "--json-patch is not JSON: "),
         (["plan", "class:x", "--json-patch", "[{}]"], "patch: patch is no JSON Patch"),
         (["run", "999999999"], "there is no plan 999999999"),
         (["run", str(plan_id), "--canary", "-1"], "canary_messages: canary_messages is -1"),

@@ -21,6 +21,7 @@ ONLY_POST = 405
 # Where an address leads on, and why.
 ELSEWHERE = {
     "message_find": "it only finds the queue of a message",
+    "message_edit": "only a dead letter can be edited; the page of the message says so",
     "login_code": "logged-in users are not asked for a code",
 }
 # Nothing to see with what the scene has, and why.
