@@ -58,9 +58,10 @@ export function ready(element) {
 
 // ---- arriving
 
-/** After a link to a part of the page: its heading. After a form with mistakes: the first of them. */
+/** After a link to a field: the field; to another part: its heading. After a refused form: the summary of errors. */
 function arrive() {
   const named = document.querySelector(":target");
+  if (named?.matches("input, select, textarea")) return named.focus();
   if (named && named.id !== "main") return heading(named)?.focus();
   const mistake = document.querySelector(".form-errors, .field [aria-invalid=true], main [aria-invalid=true]");
   if (mistake) ready(mistake).focus();
