@@ -210,7 +210,7 @@ def test_a_silence_is_of_ones_own_queues(two: Two) -> None:
 
     for pattern in ("", "*", "m*", two.other.queue):
         page = browser.submit("/alerts/silences", status=422, queue=pattern, **wish)
-        assert "your role may not silence all that this matches" in page.text
+        assert "your role may not silence every queue that this pattern matches" in page.text
     browser.submit("/alerts/silences", queue=two.mine.queue, **wish)
 
     assert Silence.objects.filter(queue_pattern=two.mine.queue).count() == 1

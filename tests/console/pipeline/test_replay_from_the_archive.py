@@ -139,7 +139,7 @@ def test_the_plan_is_run_like_any_other_and_says_what_it_is(operator: Browser, e
     assert engine.queue in done.text
     message = Redriven.objects.filter(redrive_id=job.pk).order_by("pk")[0].message_id
     assert f"redrive #{job.pk} by {operator.name}" in operator.see(f"/queues/{engine.queue}/messages/{message}").text
-    assert "message 1 of the archive" in operator.see(f"/queues/{engine.queue}/messages/{message}").text
+    assert "sent again as archived message 1" in operator.see(f"/queues/{engine.queue}/messages/{message}").text
 
 
 def test_a_plan_whose_set_is_gone_cannot_be_run(operator: Browser, engine: Engine) -> None:
