@@ -24,7 +24,7 @@ def test_clusters_come_first_the_worst_at_the_top(operator: Browser, scene: Dead
     clusters = [one.text for one in page.all("article")]
     assert clusters[0].startswith(f"TimeoutError-{scene.queue} POST timed out Example: POST timed out open")
     assert " 5 dead now Messages Redrive…" in clusters[0]
-    assert clusters[1].startswith(f"KeyError-{scene.queue} 'customer'")
+    assert clusters[1].startswith(f"KeyError-{scene.queue} <n> Example: 'customer' open")
 
 
 def test_a_cluster_leads_to_its_own_messages(operator: Browser, scene: DeadLetterScene) -> None:

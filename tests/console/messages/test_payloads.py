@@ -59,7 +59,7 @@ def test_the_text_is_indented_json() -> None:
     [
         (None, ""),
         ("KeyError", "Key<wbr>Error"),
-        ("shop.pay.CardDeclined", '<span class="module">shop.pay.</span><wbr>Card<wbr>Declined'),
+        ("shop.pay.CardDeclined", '<span class="module">shop.<wbr>pay.</span><wbr>Card<wbr>Declined'),
         ("<i>.<b>", '<span class="module">&lt;i&gt;.</span><wbr>&lt;b&gt;'),
         ("ends.", "ends."),
     ],

@@ -114,7 +114,7 @@ def test_a_dead_message_that_holds_its_group_is_named(operator: Browser, make_en
     (row,) = lanes(operator, engine).rows()
     assert f"{dead} dead: the group waits until it is redriven, deleted or purged" in row
     page = operator.see(f"/queues/{engine.queue}/messages/{waiting}")
-    assert f"behind message {dead} , a dead letter that blocks group acme until it is redriven" in page.text
+    assert f"behind message {dead}, a dead letter that blocks group acme until it is redriven" in page.text
 
 
 def test_mode_is_chosen_for_a_new_queue(admin: Browser, engine: Engine) -> None:

@@ -129,7 +129,7 @@ def test_mistakes_name_their_field(scene: DeadLetterScene) -> None:
         (["plan", "class:x", "--json-patch", "[{}]"], "patch: patch is no JSON Patch"),
         (["run", "999999999"], "there is no plan 999999999"),
         (["run", str(plan_id), "--canary", "-1"], "canary_messages: canary_messages is -1"),
-        (["show", "999999999"], "job_id: there is no redrive 999999999"),
+        (["show", "999999999"], "job_id: redrive 999999999 does not exist"),
     ):
         with pytest.raises(CommandError) as refused:
             redrive(*words)
