@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from console.access.roles import ROLES
+from django.urls import get_resolver
+
+from console.access.roles import PERMISSIONS, ROLES
 from console.administration.audit import KEYS as AUDIT_KEYS
 from console.overview.views import KEYS as QUEUE_KEYS
 from console.web import sidebar
@@ -21,9 +23,18 @@ def section(title: str) -> str:
 
 
 def test_every_role_has_its_permissions() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", section("Roles"), re.MULTILINE)
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section("Roles"), re.MULTILINE))
 
-    assert {role: tuple(re.findall(r"`(\w+)`", permissions)) for role, permissions in rows} == ROLES
+    assert (rows.pop("admin"), ROLES["admin"]) == ("every permission", tuple(PERMISSIONS))
+    assert {role: tuple(re.findall(r"`(\w+)`", permissions)) for role, permissions in rows.items()} == {
+        role: permissions for role, permissions in ROLES.items() if role != "admin"
+    }
+
+
+def test_every_permission_is_explained() -> None:
+    rows = re.findall(r"^\| (`.*?`) \|", section("Permissions"), re.MULTILINE)
+
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(PERMISSIONS) - {"see_metadata"}
 
 
 def test_every_key_of_the_small_filters_is_named() -> None:
@@ -54,5 +65,6 @@ def test_every_shortcut_has_its_function() -> None:
 
 
 def test_every_place_of_a_shortcut_is_a_page_of_the_sidebar() -> None:
+    assert get_resolver().url_patterns  # the rooms register their pages when Django loads the addresses
     for name in PLACES:
         assert name in sidebar._items
