@@ -169,7 +169,7 @@ def paths(commits: None, engine: Engine, settings: LazySettings, archive_run: Ru
 
 def _erasure(engine: Engine) -> int:
     """An erasure that is paused before it began."""
-    wanted = erasures.Wanted("**.email", "ann@example.org", queues=[engine.queue])
+    wanted = erasures.ErasureRequest("**.email", "ann@example.org", queues=[engine.queue])
     job = erasures.create(wanted, actor="ann", reason="request 7", confirmation=erasures.WORD, wake=False)
     erasures.pause(job.pk, actor="ann")
     return job.pk

@@ -46,7 +46,7 @@ def test_a_tenant_that_does_not_exist_yet_is_pointed_out(admin: Browser) -> None
     [
         ("name", "", "This field is required."),
         ("name", "12", "must not be a number"),
-        ("scopes", [], "Choose what the key may do."),
+        ("scopes", [], "Choose at least one scope."),
         ("scopes", ["fly"], "Select a valid choice"),
         ("prefix", "a b", "beginning of queue names"),
         ("expires", "soon", "This must be a duration such as"),

@@ -87,7 +87,7 @@ def test_without_any_success_there_is_nothing_to_compare(operator: Browser, engi
 
     page = operator.see("/dead-letters/compare", id=str(dead), **{"with": "success"})
 
-    assert f"No message was acknowledged in {engine.queue}" in page.text
+    assert f"No acknowledged message in the history of {engine.queue}." in page.text
 
 
 @pytest.mark.parametrize("asked", [[], ["x"], ["9" * 30], ["999999999999"], ["-1", "1 or 1=1"]])

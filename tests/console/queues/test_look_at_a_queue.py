@@ -142,4 +142,4 @@ def test_the_page_is_read_in_few_queries(viewer: Browser, engine: Engine) -> Non
     with CaptureQueriesContext(connection) as queries:
         viewer.see(f"/queues/{engine.queue}")
 
-    assert len(queries) <= 17 + EVIDENCE_QUERIES
+    assert len(queries) <= 18 + EVIDENCE_QUERIES

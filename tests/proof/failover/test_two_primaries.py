@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from queues.database import failover
-from queues.database.failover import Who
+from queues.database.failover import AuditNote
 from signalbox import Client, DatabaseUnavailable, StreamMessage
 from signalbox.connections import primary_selection
 from signalbox.spark import writing
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.timeout(900)]
 
 QUEUE, STREAM, GROUP, MEMBER = "forked", "forked-stream", "readers", "ann"
 STREAM_SETTINGS = {"partitions": 1}
-_WHO = Who("ann", "a mistake")
+_WHO = AuditNote("ann", "a mistake")
 _SAID = """
 select actor, action, reason, details ->> 'host' from signalbox.audit_event
 where action in ('server.fence', 'server.unfence')

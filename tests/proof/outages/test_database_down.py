@@ -48,7 +48,7 @@ def test_a_call_that_is_cut_off_is_not_known_to_be_undone(server: OwnServer, que
         client = Client(connection)
         client.send(queue, "cut off")
         killer.execute("select pg_terminate_backend(%s, 60000)", [connection.info.backend_pid])
-        with pytest.raises(DatabaseUnavailable, match="may or may not have been done") as lost:
+        with pytest.raises(DatabaseUnavailable, match="may or may not have been carried out") as lost:
             client.send(queue, "cut off too")
 
     assert (lost.value.cause, lost.value.nothing_done) == ("connection-lost", False)
