@@ -119,7 +119,7 @@ def leases_not_reclaimed(reading: QueueReading) -> str | None:
 
 
 @_of_queues
-def lease_held_too_span(reading: QueueReading) -> str | None:
+def lease_held_too_long(reading: QueueReading) -> str | None:
     age, allowed = reading.leases.held_seconds or 0.0, reading.numbers.queue.alert_lease_age_seconds
     if reading.numbers.is_dead_letter_queue or age <= allowed:
         return None
