@@ -67,7 +67,7 @@ def near_expiry(reading: QueueReading) -> str | None:
 
 @_of_queues
 def oldest_age_high(reading: QueueReading) -> str | None:
-    return None if reading.numbers.paused else _waits_too_span(reading.numbers)
+    return None if reading.numbers.paused else _waits_too_long(reading.numbers)
 
 
 @_of_queues
@@ -100,7 +100,7 @@ def publish_rejected(reading: QueueReading) -> str | None:
 @_of_queues
 def queue_paused(reading: QueueReading) -> str | None:
     """Check queues that a person paused; SignalboxMaintenanceOverdue covers queues that only maintenance pauses."""
-    waits = _waits_too_span(reading.numbers) if reading.numbers.queue.paused else None
+    waits = _waits_too_long(reading.numbers) if reading.numbers.queue.paused else None
     return f"Paused. {waits}" if waits else None
 
 
@@ -181,7 +181,7 @@ def watchdog_missing(reading: InstallationReading) -> str | None:
     return "No watchdog for five minutes." if reading.watchdog_missing else None
 
 
-def _waits_too_span(numbers: QueueNumbers) -> str | None:
+def _waits_too_long(numbers: QueueNumbers) -> str | None:
     age, allowed = numbers.oldest_ready_age_seconds or 0.0, numbers.alert_oldest_age_seconds
     if age <= allowed:
         return None
