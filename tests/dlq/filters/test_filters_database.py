@@ -225,7 +225,11 @@ def test_one_value_is_read_in_the_order_of_the_page(lot, text, index):
 
     Rows that statistics know to be common would be met in a scan of all dead letters just as well.
     """
-    plan = lot.plan(parse(text), "order by dead_letter_id desc limit 50", without=["seqscan", "bitmapscan", "sort"])
+    with lot.connection.transaction(force_rollback=True):
+        lot.connection.execute(
+            "analyze signalbox.dead_letter"
+        )  # with the statistics of an empty table any index is as good
+        plan = lot.plan(parse(text), "order by dead_letter_id desc limit 50", without=["seqscan", "bitmapscan", "sort"])
     assert index in plan, plan
     assert "Sort" not in plan, plan
 
