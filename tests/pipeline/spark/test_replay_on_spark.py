@@ -53,7 +53,7 @@ def test_a_hundred_thousand_messages_come_back_each_once(
     archive.run()
     forget(engine)
 
-    made = replay(f"queue:{engine.queue}", "--target", target.queue)
+    made = replay(f"queue:{engine.queue}", "--target", target.queue, "--canary", "0")
     job = redrives.run_in_foreground(redrives.run(made["plan"], actor="tests", wake=False).pk)
 
     assert (made["rows"], job.state, job.moved, job.skipped) == (MANY, "done", MANY, 0)

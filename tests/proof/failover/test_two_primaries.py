@@ -194,7 +194,7 @@ def test_spark_reads_of_the_new_primary_and_writes_to_it(fork: Fork) -> None:
     with writing.connect(target) as connection:
         assert primary_selection.read(connection).timeline == 2
     for way in (Question, Extraction):
-        with way(target) as asked:
+        with closing(way(target)) as asked:
             assert asked.rows(primary_selection.EPOCH, {})[0][1] == 2
 
 

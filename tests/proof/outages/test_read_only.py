@@ -79,7 +79,7 @@ def test_looking_goes_on_and_changing_is_refused_by_a_page(server: OwnServer, vi
     server.set_read_only(True)
 
     page = until(lambda: looked(visitor), "the overview with its notice")
-    assert "Nothing can be sent, received or changed" in page
+    assert "Messages cannot be sent, received or changed" in page
     refused = visitor.post_form(f"/queues/{queue}/pause", reason="why not")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
     assert "The database is read-only" in refused.text
