@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import Q
 from django.http import HttpRequest
 
+from console.web.pagination import sort_links
 from queues.counters.consumers import Work, read_work
 from queues.models import Consumer
 
@@ -70,15 +70,6 @@ class Row:
         return str(value)[:MAX_TEXT] if isinstance(value, str | int | float) else ""
 
 
-@dataclass(frozen=True)
-class ColumnLink:
-    """The heading of a column that sorts the table."""
-
-    url: str
-    direction: str
-    """`ascending` or `descending`; empty if the table is sorted by another column."""
-
-
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 # Column -> its value. A minus before the name sorts the highest first.
 COLUMNS: dict[str, Callable[[Row], Any]] = {
@@ -91,7 +82,7 @@ COLUMNS: dict[str, Callable[[Row], Any]] = {
     "version": lambda row: row.version,
     "seen": lambda row: row.consumer.last_seen_at,
 }
-_HIGHEST_FIRST = ("since", "work", "rate", "seen")
+FIRST_ORDERS = {name: f"-{name}" if name in ("since", "work", "rate", "seen") else name for name in COLUMNS}
 
 
 def read(request: HttpRequest, among: Q) -> dict[str, object]:
@@ -106,7 +97,7 @@ def read(request: HttpRequest, among: Q) -> dict[str, object]:
         "consumers": ordered(rows, sort),
         "present": sum(row.is_present for row in rows),
         "full": len(found) == MAX_CONSUMERS,
-        "sort": _links(request, sort),
+        "sort": sort_links(request, sort, FIRST_ORDERS),
     }
 
 
@@ -116,16 +107,3 @@ def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
     if value := COLUMNS.get(sort.removeprefix("-")):
         by_name.sort(key=value, reverse=sort.startswith("-"))
     return sorted(by_name, key=lambda row: not row.is_present)
-
-
-def _links(request: HttpRequest, sort: str) -> dict[str, ColumnLink]:
-    return {column: _link(request, sort, column) for column in COLUMNS}
-
-
-def _link(request: HttpRequest, sort: str, column: str) -> ColumnLink:
-    first = f"-{column}" if column in _HIGHEST_FIRST else column
-    if sort.removeprefix("-") != column:
-        return ColumnLink(f"{request.path}?{urlencode({'sort': first})}", "")
-    descends = sort.startswith("-")
-    turned = column if descends else f"-{column}"
-    return ColumnLink(f"{request.path}?{urlencode({'sort': turned})}", "descending" if descends else "ascending")
