@@ -1,4 +1,4 @@
-"""The documentation in the console: one page of it at a time."""
+"""The documentation in the console: one page at a time."""
 
 from __future__ import annotations
 

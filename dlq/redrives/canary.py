@@ -85,7 +85,7 @@ def is_waiting(job: Redrive) -> bool:
 
 
 def seconds_waited(job: Redrive, now: datetime) -> float:
-    """Return how long the step has waited for outcomes since all of it was sent."""
+    """Return how long the step has waited for outcomes since its last message was sent."""
     full_at = job.step_began.get("full_at")
     return max(0.0, (now - datetime.fromisoformat(full_at)).total_seconds()) if full_at else 0.0
 

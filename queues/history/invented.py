@@ -45,7 +45,7 @@ def invent(rates: Mapping[str, float]) -> bool:
 
 
 def end_of_invention() -> datetime | None:
-    """Return the moment up to which the history is made up; None where all of it was recorded."""
+    """Return the moment up to which the history is made up; None if upkeep recorded the whole history."""
     made = AuditEvent.objects.filter(action=ACTION).order_by("-audit_event_id")
     return made.values_list("at", flat=True).first()
 
