@@ -59,7 +59,7 @@ def measure_redrives(arena: Arena, scale: float, rounds: int, progress: Callable
 
 
 def _measure(arena: Arena, messages: int) -> RedriveSample:
-    plan = _redrive(arena.url, "plan", f"queue:{SIGNALBOX.queue}")
+    plan = _redrive(arena.url, "plan", f"queue:{SIGNALBOX.queue}", "--canary", "0")
     with arena.meter.measure() as cost, _page(arena.url, plan["id"]) as looks:
         job = _redrive(arena.url, "run", str(plan["id"]), "--wait")
     if job["moved"] != messages:
