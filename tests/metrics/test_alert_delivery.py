@@ -157,6 +157,7 @@ def test_a_poison_message_raises_an_alert_and_can_be_repaired(
     engine.ack(*(row[1] for row in engine.receive()))
 
     over = wait_for(page, "No firing alert matches this filter")
-    assert over.rows()[0].startswith("resolved SignalboxDeadLetters")
+    assert over.rows()[0].startswith(f"resolved Dead-letter queue {holder}")
+    assert "SignalboxDeadLetters" in over.rows()[0]
     ended = Alert.objects.filter(name="SignalboxDeadLetters", queue_name=holder)
     assert not ended.exclude(resolved_at__isnull=False).exists()

@@ -149,7 +149,7 @@ def test_a_dump_is_restored_whole_whatever_the_new_servers_transaction_ids(sourc
                 judging.check_archive(connection)
                 continue
             assert "The backup is of another PostgreSQL cluster" in said
-            assert re.search(r"\d+ messages are in consumers' hands", said)
+            assert re.search(r"\d+ messages are in flight", said)
             judge(connection, source.made)
 
     target.make("ahead", ended + 1_000)
