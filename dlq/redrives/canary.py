@@ -7,7 +7,7 @@ to a step.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from dlq.jobs.models import Redrive
@@ -17,6 +17,8 @@ from dlq.redrives.plan_options import Options
 from queues import bulk_verbs
 
 POLL_SECONDS = 0.5
+LONGEST_WAIT = timedelta(hours=24)
+"""Longest wait of a step for its outcomes; then the redrive pauses itself."""
 GROWTH = 2
 # Of a later step, one in STRAGGLERS messages may be open when the next begins.
 STRAGGLERS = 10
@@ -53,7 +55,14 @@ def judge(job: Redrive, now: datetime) -> str:
         may_be_open = 0 if is_first_step(job) else _size(job) // STRAGGLERS
         if job.open_outcomes <= may_be_open:
             _begin_next_step(job, now)
+        elif seconds_waited(job, now) > LONGEST_WAIT.total_seconds():
+            return _waited_too_long(job)
     return ""
+
+
+def _waited_too_long(job: Redrive) -> str:
+    hours = LONGEST_WAIT // timedelta(hours=1)
+    return f"{job.open_outcomes:,} of {_size(job):,} outcomes were still unknown after {hours} hours."
 
 
 def _begin_next_step(job: Redrive, now: datetime) -> None:

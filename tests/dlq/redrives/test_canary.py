@@ -54,6 +54,19 @@ def test_the_rest_follows_when_the_canary_lives(scene: DeadLetterScene, connect:
     assert job.step_began["step"] >= 3  # 5, then 10, 20, 40
 
 
+def test_it_stops_by_itself_when_no_outcome_comes(scene: DeadLetterScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.add_dead(3)
+    job = start(scene, canary_messages=2)
+    step(job)
+    assert step(job)[1].state == "running"
+    monkeypatch.setattr(canary, "LONGEST_WAIT", timedelta(0))
+
+    _, job = step(job)
+
+    assert (job.state, job.moved) == ("paused", 2)
+    assert job.stopped_because == "Stopped by itself: 2 of 2 outcomes were still unknown after 0 hours."
+
+
 def test_it_stops_by_itself_when_the_canary_dies(scene: DeadLetterScene, connect: Connect) -> None:
     buried = scene.add_dead(60)
     job = start(scene, canary_messages=10, stop_failed_in_row=0)
