@@ -69,6 +69,7 @@ def press_until_focused(page: Page, selector: str) -> None:
     raise AssertionError(f"Tab does not come to {selector}")
 
 
+@pytest.mark.proof
 def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, scene: DeadLetterScene) -> None:
     scene.add_dead(2)
     page = open_console("operator")
@@ -112,6 +113,7 @@ def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, scene
     expect(page.locator("table tbody tr")).to_have_count(1)
 
 
+@pytest.mark.proof
 def test_a_filter_underlines_its_mistake_until_it_is_edited(open_console: OpenConsole, engine: Engine) -> None:
     page = open_console()
 

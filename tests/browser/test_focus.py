@@ -49,6 +49,7 @@ def test_everything_on_a_list_keeps_the_focus_over_updates(
     assert focus_lost(page, f"{LIVE}, {BESIDE}", updates=2) == []
 
 
+@pytest.mark.proof
 def test_after_its_row_is_gone_the_focus_is_on_the_row_in_its_place(
     dead_letters: tuple[Page, LiveAnswers, DeadLetterScene],
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_link_to_a_part_of_a_page_leads_the_focus_to_its_heading(open_console:
     assert page.evaluate("document.activeElement.matches('h1, h2, h3')")
 
 
+@pytest.mark.proof
 def test_the_summary_of_mistakes_gets_the_focus(open_console: OpenConsole, complaints: list[str]) -> None:
     page = open_console()
     page.goto("/new-queue")

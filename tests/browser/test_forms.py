@@ -40,6 +40,7 @@ def test_a_refused_form_takes_the_focus_and_leaves_back_alone(
     expect(page.locator("#id_max_receives")).to_have_value("5")
 
 
+@pytest.mark.proof
 def test_typed_text_survives_the_end_of_the_session(
     open_console: Callable[..., Page], engine: Engine, complaints: list[str]
 ) -> None:

@@ -53,6 +53,7 @@ def firing(scene: DeadLetterScene) -> Iterator[DeadLetterScene]:
     Alert.objects.filter(queue_name=f"{scene.queue}-dlq").delete()
 
 
+@pytest.mark.proof
 def test_the_search_leads_to_a_queue_and_gives_the_focus_back(open_console: OpenConsole, engine: Engine) -> None:
     page = open_console()
     page.goto("/audit")
@@ -80,6 +81,7 @@ def test_the_search_leads_to_a_queue_and_gives_the_focus_back(open_console: Open
     page.wait_for_url(f"**/queues/{engine.queue}")
 
 
+@pytest.mark.proof
 def test_no_shortcut_fires_while_a_person_types(open_console: OpenConsole) -> None:
     page = open_console()
     page.goto("/dead-letters")

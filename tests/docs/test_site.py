@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.proof  # lint builds the site as well
+
 ROOT = Path(__file__).parents[2]
 FETCHED = re.compile(r"""<(?:script|img|iframe|link)[^>]+?(?:src|href)=["']?(?:https?:)?//[^"'> ]+""")
 

@@ -54,7 +54,13 @@ def reading(scene: Scene, browser: Browser) -> dict[str, Page]:
     return pages
 
 
-@pytest.mark.parametrize("text", FOR_PAGES.values(), ids=FOR_PAGES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=kind, marks=() if kind == "elements" else pytest.mark.proof)
+        for kind, text in FOR_PAGES.items()
+    ],
+)
 def test_no_page_takes_text_for_markup(
     scene_of: Callable[[str], Scene], sign_in: Callable[[str], Browser], text: str
 ) -> None:

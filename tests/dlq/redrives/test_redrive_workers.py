@@ -65,6 +65,7 @@ def wait_for(job: Job, state: Job.State) -> None:
     wait_until(arrived, lambda: f"{job} is {job.state}, not {state}: {job.error}")
 
 
+@pytest.mark.proof
 def test_a_worker_runs_what_is_created_while_it_runs(scene: DeadLetterScene, start_worker: StartWorker) -> None:
     with start_worker():
         buried = scene.add_dead(30)

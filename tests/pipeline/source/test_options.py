@@ -81,6 +81,7 @@ def test_no_error_of_a_connection_has_the_password() -> None:
         assert "secret" not in f"{caught.value!r} {caught.value}"
 
 
+@pytest.mark.proof
 def test_no_plan_has_the_password(source: Any, url: str, engine: Any, capsys: pytest.CaptureFixture[str]) -> None:
     address = url.replace("postgresql:///?", "postgresql:///?password=secret&")
 

@@ -53,6 +53,7 @@ def test_columns_and_filters_choose(source: Any, url: str, engine: Engine) -> No
     assert len(look(source, url, engine, max_messages=4).collect()) == 4
 
 
+@pytest.mark.proof
 def test_several_tasks_see_each_message_once(source: Any, url: str, engine: Engine) -> None:
     ids = [engine.send(n) for n in range(50)]
 

@@ -109,6 +109,7 @@ def test_a_write_with_an_id_is_done_once(source: Any, url: str, engine: Engine) 
     assert staged(engine) == 0
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("step", ["between tasks", "before commit", "after commit"])
 def test_a_write_that_is_killed_is_done_as_a_whole_or_not_at_all(
     source: Any, url: str, engine: Engine, step: str, tmp_path: Path

@@ -27,6 +27,7 @@ def log(connect: Callable[..., psycopg.Connection[Any]]) -> Log:
     return make_log(connect(), partitions=2)
 
 
+@pytest.mark.proof
 def test_batches_arrive_once(source: Any, url: str, log: Log, engine: Engine, tmp_path: Path) -> None:
     for n in range(6):
         log.append({"n": n})

@@ -29,6 +29,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 pytestmark = pytest.mark.timeout(600)
 
 
+@pytest.mark.proof
 def test_counting_in_spark_is_counting(spark: Any) -> None:
     """Queues of a planted cause and of none: what tasks find is what all counts say, worth comparing or not."""
     planted, clean = Queue(), Queue()

@@ -130,6 +130,7 @@ SOME_MATCH = [
 ]
 
 
+@pytest.mark.proof
 def test_some_match_and_some_do_not(lot: Lot) -> None:
     table, rows = lot
     asked = [parse(text) for text in SOME_MATCH]

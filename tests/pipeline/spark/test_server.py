@@ -149,6 +149,7 @@ def test_an_unused_server_ends(place: ServerFolder, tmp_path: Path, monkeypatch:
     until(lambda: "no job used it" in last(place), "the reason")
 
 
+@pytest.mark.proof
 def test_a_server_ends_with_its_owner_when_it_is_unused(place: ServerFolder, owner: subprocess.Popen[bytes]) -> None:
     with use(place, owner.pid):
         owner.kill()

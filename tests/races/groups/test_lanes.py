@@ -300,6 +300,7 @@ def test_a_limit_holds_at_every_moment(make_engine: MakeEngine, connect: Connect
     assert len(set(done)) == total
 
 
+@pytest.mark.proof
 def test_a_claim_does_not_meet_what_is_blocked(make_engine: MakeEngine) -> None:
     """Ten thousand blocked lanes: none of their messages is in ready, and none of their lanes has a hint."""
     engine = make_engine(group_max_in_flight=1)

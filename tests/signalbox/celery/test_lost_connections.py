@@ -24,6 +24,7 @@ def end_session(connection: Connection, observer: psycopg.Connection[Any]) -> No
     observer.execute("select pg_terminate_backend(%s, 60000)", [pid])
 
 
+@pytest.mark.proof
 def test_a_producer_publishes_again_after_an_outage_that_outlasted_its_retries(
     dsn: str, connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
