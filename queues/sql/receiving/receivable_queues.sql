@@ -42,6 +42,7 @@ begin
         )
       end
     )
-    or q.is_dead_letter_queue and exists (select from signalbox.dead_letter d where d.queue_id = q.queue_id)
+    -- The offset keeps the planner from reading all dead letters into a hash table while it believes them to be few.
+    or q.is_dead_letter_queue and exists (select from signalbox.dead_letter d where d.queue_id = q.queue_id offset 0)
   );
 end $$;

@@ -49,6 +49,22 @@ def test_a_look_is_at_heads_of_indexes(crowded: Engine, connect: Connect) -> Non
     assert [scan for plan in plans for scan in plan.whole_scans() if scan.split()[-1] in GROWING] == []
 
 
+def test_a_look_reads_no_table_whole_while_statistics_know_one_dead_letter(
+    make_engine: Callable[..., Engine], connect: Connect
+) -> None:
+    """The plan stays while many more arrive, until the next analyze."""
+    made = make_engine()
+    session = connect(autocommit=False)
+    session.execute("truncate signalbox.dead_letter")
+    Engine(session, made.queue, made.queue_id).die("dead")
+    session.execute("analyze signalbox.dead_letter")
+
+    plans = plans_of(session, LOOK, [made.queue])
+
+    assert [scan for plan in plans for scan in plan.whole_scans() if scan.split()[-1] in GROWING] == []
+    session.rollback()
+
+
 def test_a_look_costs_the_same_however_much_is_held(crowded: Engine, connect: Connect) -> None:
     """The first read loads the catalogs, and so does a read after an automatic analyze."""
     session = connect()
