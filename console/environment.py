@@ -162,11 +162,17 @@ def secret_key() -> str:
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+
+def default_home() -> Path:
+    """Return the folder of the checkout's own files, or of the user's where the package is installed."""
+    return (BASE_DIR if (BASE_DIR / "pyproject.toml").exists() else Path.home()) / ".signalbox"
+
+
 # Where things live
-SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(BASE_DIR / ".signalbox"))).expanduser().absolute()
-"""Default: `.signalbox` in the checkout. Folder for files that must survive a restart: the generated secret key, the
-data of the embedded PostgreSQL, large bodies. It is made for the user who starts Signalbox. On a network file system
-set `DATABASE_URL` as well."""
+SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(default_home()))).expanduser().absolute()
+"""Default: `.signalbox` in the checkout, or in the home of the user who runs an installed package. Folder for files
+that must survive a restart: the generated secret key, the data of the embedded PostgreSQL, large bodies. It is made for
+the user who starts Signalbox. On a network file system set `DATABASE_URL` as well."""
 DATABASE_URL = env_text("DATABASE_URL", "")
 """Default: the embedded PostgreSQL 18. Any URL that `psql` takes, of PostgreSQL 15 or newer, such as
 `postgresql://user:password@host/name?sslmode=verify-full`; several hosts are allowed (docs/run/failover.md). Signalbox
