@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -30,6 +30,13 @@ def env_text(name: str, default: str) -> str:
 def variables_given(prefix: str) -> frozenset[str]:
     """Return the names of the variables with this prefix that are set and not empty."""
     return frozenset(name for name in os.environ if name.startswith(prefix) and env_text(name, ""))
+
+
+def variables_of_parts(defaults: Mapping[str, str], **fixed: str) -> dict[str, str]:
+    """Return the variables of a server's processes: the defaults, what this process was given, and the fixed ones."""
+    path = os.pathsep.join([str(BASE_DIR), *filter(None, [env_text("PYTHONPATH", "")])])
+    ours = {"DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1", "PYTHONPATH": path}
+    return {**defaults, **{name: value for name, value in os.environ.items() if value}, **ours, **fixed}
 
 
 def env_flag(name: str, default: bool) -> bool:

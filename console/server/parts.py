@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping
 
 from django.conf import settings
 
@@ -44,11 +42,3 @@ def together(host: str = HOST) -> list[Part]:
     if has_spark():
         parts.append(Part("pipeline", [*command("pipeline"), "--beat"]))
     return [*parts, Part("alerts", command("alerts"))]
-
-
-def environment(defaults: Mapping[str, str], **fixed: str) -> dict[str, str]:
-    """Return the variables of the parts: the defaults, what the caller's environment sets, and the fixed ones."""
-    given = {name: value for name, value in os.environ.items() if value}
-    path = os.pathsep.join([str(settings.BASE_DIR), *filter(None, [os.environ.get("PYTHONPATH")])])
-    ours = {"DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1", "PYTHONPATH": path}
-    return {**defaults, **given, **ours, **fixed}

@@ -60,7 +60,7 @@ def start(args: argparse.Namespace) -> NoReturn:
         sys.exit(REFUSED)
     address = {"DATABASE_URL": args.dsn} if getattr(args, "dsn", None) else {}
     words = [sys.executable, str(program), *_words(args)]
-    os.execve(words[0], words, {"PYTHONUNBUFFERED": "1", **os.environ, **address})  # noqa: S606 - a list of words, no shell
+    os.execve(words[0], words, {"PYTHONUNBUFFERED": "1", **os.environ, **address})  # noqa: S606 - no shell
 
 
 def program_of(package: Path) -> Path | None:

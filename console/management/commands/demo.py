@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.demo import history, monitoring, scenery
 from console.demo.monitoring import Monitoring
+from console.environment import variables_of_parts
 from console.server import parts
 from console.server.parts import HOST
 from console.server.starting import require_free_port, wait_until_ready
@@ -107,4 +108,4 @@ def _environment() -> dict[str, str]:
         "SPARK_SERVER_IDLE_SECONDS": "90",
         "SPARK_OPTIONS": '{"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "2"}',
     }
-    return parts.environment(mails | (pipeline if has_java() else {}), HTTPS_ONLY="false")
+    return variables_of_parts(mails | (pipeline if has_java() else {}), HTTPS_ONLY="false")

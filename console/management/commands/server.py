@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from console.environment import variables_of_parts
 from console.server import parts
 from console.server.first_account import NAME, open_first_account
 from console.server.starting import require_free_port, wait_until_ready
@@ -30,14 +31,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, part: str | None, host: str, **options: Any) -> None:
         if part:
             words = parts.command(part, host)
-            os.execve(words[0], words, parts.environment({}))  # noqa: S606 - a list of words, no shell
+            os.execve(words[0], words, variables_of_parts({}))  # noqa: S606 - a list of words, no shell
         require_free_port(settings.PORT, host)
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         password = open_first_account()
         supervisor = Supervisor(
             parts.together(host),
-            parts.environment({"HTTPS_ONLY": "false"} if _is_this_machine(host) else {}),
+            variables_of_parts({"HTTPS_ONLY": "false"} if _is_this_machine(host) else {}),
             logs=settings.SIGNALBOX_HOME / "logs",
             say=self.stderr.write,
             on_started=lambda: self._welcome(supervisor, host, password),
