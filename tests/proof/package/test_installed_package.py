@@ -104,7 +104,7 @@ def test_a_queue_from_nothing_but_the_package(installed: Path, run: Run, home: P
     run("migrate")
     url = run("manage", "postgres", "url").stdout.strip()
     upkeep = subprocess.Popen(
-        [installed / "bin" / "signalbox", "upkeep", url],
+        [installed / "bin" / "signalbox", "upkeep"],
         stdout=subprocess.PIPE,
         text=True,
         cwd=home,
@@ -118,7 +118,7 @@ def test_a_queue_from_nothing_but_the_package(installed: Path, run: Run, home: P
         received = json.loads(run("receive", "parcels", "--url", url, "--json").stdout)
         assert (received["id"], received["payload"]) == (sent["message_id"], {"to": 7})
         run("ack", received["receipt_handle"], "--url", url)
-        assert set(findings(run, url).values()) == {"ok"}
+        assert set(findings(run).values()) == {"ok"}
     finally:
         upkeep.terminate()
         upkeep.wait()
