@@ -14,11 +14,11 @@ from cryptography.fernet import InvalidToken
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 
-from console.access.second_factor import cipher
 from console.web.htmx import render_form
+from queues.encryption import cipher
 
 FIELD = "kept"
-SECRETS = {"password", "current_password", "current_code", "code", "old", "new", "csrfmiddlewaretoken", FIELD}
+SECRETS = {"password", "current_password", "current_code", "code", "old", "new", "secret", "csrfmiddlewaretoken", FIELD}
 PURPOSE = b"signalbox: forms of expired sessions"
 MAX_CHARACTERS = 400_000
 """The maximum length of the fields as JSON. A payload that is sent by hand has at most 262,144 bytes."""
