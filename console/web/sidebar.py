@@ -108,7 +108,7 @@ class Section:
 
 
 @cache
-def _address(name: str, script_prefix: str) -> str:
+def _address(name: str, _script_prefix: str) -> str:
     """Return the address of a page; Django adds the prefix."""
     return reverse(name)
 
