@@ -30,6 +30,10 @@ ONCE = (
     "/queues/{queue}/messages:batch",
     "/queues/{queue}:redrive",
     "/queues/{queue}:purge",
+    "/streams",
+    "/streams/{stream}/messages",
+    "/streams/{stream}/messages:batch",
+    "/streams/{stream}/groups/{group}:commit",
 )
 WAITS = (429, 503)
 
@@ -39,6 +43,8 @@ EXAMPLES: dict[str, Any] = {
     "message_id": "msg_123",
     "redrive_id": "redrive_17",
     "purge_id": "purge_4",
+    "stream": "orders",
+    "group": "billing",
 }
 IDEMPOTENCY_KEY: dict[str, Any] = {
     "in": "header",
@@ -52,6 +58,7 @@ TAGS = {
     "queues": "Queues and their settings.",
     "messages": "Sending, receiving and settling messages.",
     "consumers": "Consumers that report what they do.",
+    "streams": "Streams, and the consumer groups that read them.",
     "redrives": "Dead letters that are sent again.",
     "purges": "Messages that are deleted.",
 }
@@ -69,6 +76,7 @@ IDS = {
     "messages.change_visibility_batch": "changeVisibilities",
     "messages.message_outcome": "getMessageOutcome",
     "messages.message_outcome_anywhere": "findMessageOutcome",
+    "streams.seek": "seekGroup",
     "redrives.redrive": "startRedrive",
     "redrives.browse": "listRedrives",
     "redrives.show": "getRedrive",

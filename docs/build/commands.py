@@ -14,7 +14,7 @@ from signalbox.cli.server import ABOUT as STARTING
 
 ROOMS = ("console", "dlq", "metrics", "pipeline", "queues")
 FOLDER = "reference/commands"
-APART = ("worker", *STARTING)
+APART = ("stream", "worker", *STARTING)
 """Commands of `signalbox` that have a page of their own."""
 OF_ALL = {
     "--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
@@ -67,7 +67,7 @@ def _about(parser: argparse.ArgumentParser) -> str:
 
 def _details(name: str, parser: argparse.ArgumentParser, level: int, without: frozenset[str] = frozenset()) -> str:
     """Arguments and options of a command, then of each part."""
-    parts = dict(_parts(parser))
+    parts = {part: found for part, found in _parts(parser) if f"{name} {part}" not in _parsers()}
     texts = [_usage(name, parser), _arguments(_own(parser, without))] if not parts or _own(parser) else []
     if level == 2 and (shared := _shared(parts)):
         texts += ["Options of every part:", _arguments(shared)]
