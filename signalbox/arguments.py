@@ -108,5 +108,6 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "body": lambda field, value: encode(value, field),
     **dict.fromkeys(("at", "bytes", "dry_run", "epoch", "partition", "place", "position", "sha256"), unchecked),
     **dict.fromkeys(("exchange", "kind", "routing_key", "mailbox", "mailboxes", "names"), unchecked),
+    **dict.fromkeys(("keys", "part", "value"), unchecked),
     **dict.fromkeys(("keep_seconds", "mail_seconds"), unchecked),
 }

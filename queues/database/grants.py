@@ -99,7 +99,13 @@ STREAMS: Mapping[str, str] = {
     "stream_partition": READ,
     "write_ledger": "select, insert, update",
 }
-MAILBOXES: Mapping[str, str] = {"binding": ADD_AND_REMOVE, "mail": ALL, "mailbox": ALL}
+MAILBOXES: Mapping[str, str] = {
+    "binding": ADD_AND_REMOVE,
+    "mail": ALL,
+    "mailbox": ALL,
+    "celery_result": ALL,
+    "celery_part": ADD,
+}
 ARCHIVE: Mapping[str, str] = {
     "_known_queue": READ,
     "dead_letter": READ,

@@ -39,6 +39,26 @@ route: Function[list[tuple[str, bool]]] = Function(
     "route", "exchange text, routing_key text", lambda rows: [(row[0], row[1]) for row in rows], "name, is_mailbox"
 )
 
+#: Stores the result of a task or a group under Celery's key.
+store_result: Function[None] = Function(
+    "store_result", "key text, value bytea, keep_seconds double precision", lambda _: None
+)
+#: Reads the results under these keys; a key without one is left out.
+read_results: Function[list[tuple[str, bytes]]] = Function(
+    "read_results", "keys text[]", lambda rows: [(row[0], bytes(row[1])) for row in rows], "key, value"
+)
+#: Keeps a stored result until `keep_seconds` from now; False when there is none.
+keep_result: Function[bool] = Function("keep_result", "key text, keep_seconds double precision", only_value)
+#: Deletes the results under these keys.
+delete_results: Function[int] = Function("delete_results", "keys text[]", only_value)
+#: Notes that a part of a chord has ended; the answer is the number of parts that have.
+count_part: Function[int] = Function("count_part", "key text, part text, keep_seconds double precision", only_value)
+
+
+def expire_results() -> Call[int]:
+    """Delete results that have expired."""
+    return Call("select signalbox.expire_results()", {}, only_value)
+
 
 def ready_messages(queue: str) -> Call[int | None]:
     """Count the messages of the queue that can be received; None: there is no such queue."""

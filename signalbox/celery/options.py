@@ -114,6 +114,19 @@ def dsn_of(client: Any, options: Options) -> str:
     return lasting_dsn(make_conninfo(**{"connect_timeout": patience, **named}), "signalbox celery")
 
 
+def dsn_of_url(url: str) -> str:
+    """Make the DSN of PostgreSQL for a result backend: its URL is a libpq URL with the scheme `signalbox`."""
+    scheme, separator, rest = url.partition("://")
+    dsn = f"postgresql://{rest}"
+    try:
+        conninfo_to_dict(dsn)
+    except ProgrammingError:
+        raise InvalidArgument("the URL is not a connection string of PostgreSQL", field="result_backend") from None
+    if scheme != "signalbox" or not separator:
+        raise InvalidArgument(f"the URL must begin with signalbox://, not {scheme[:40]}://", field="result_backend")
+    return lasting_dsn(dsn, "signalbox celery results")
+
+
 def shown(url: str, mask: str = "**") -> str:
     """Remove the password from a broker URL, and the parameters, which may hold another.
 

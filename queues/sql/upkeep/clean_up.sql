@@ -1,6 +1,6 @@
 -- clean_up(): delete rows of the engine that are no longer read: aggregations and totals of ten minutes ago (never a
 -- queue's latest), the record of what history was written, names of queues that were deleted a year ago, consumers
--- unseen for a day, and stages that were never sent. Summarizes BRIN indexes, and makes missing dead-letter queues
+-- unseen for a day, stages that were never sent, and expired mailboxes and results of Celery. Summarizes BRIN indexes, and makes missing dead-letter queues
 -- (make_dead_letter_queues). Returns how many rows.
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
@@ -85,5 +85,6 @@ begin
       for update skip locked
   ));
   get diagnostics v_rows = row_count;
-  return v_deleted + v_rows + signalbox.expire_mailboxes() + signalbox.forget_writes();
+  return v_deleted + v_rows + signalbox.expire_mailboxes() + signalbox.expire_results()
+    + signalbox.forget_writes();
 end $$;

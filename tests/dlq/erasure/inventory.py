@@ -35,6 +35,8 @@ PASSING: Mapping[str, tuple[str, ...]] = {
     "dedup": ("request_hash", "deduplication_id"),  # its window: a day at most
     "dedup_in_flight": ("request_hash", "deduplication_id"),  # until its message ends
     "idempotent_request": ("content", "headers", "request_hash"),  # a day
+    "celery_part": ("key", "part"),  # until the result of their chord expires
+    "celery_result": ("key", "value"),  # result_expires of the application: a day, if it does not say
     "mail": ("body",),  # a minute
     "pipeline_request": ("arguments",),  # until a worker takes it, a day at most
     "staged_write": ("payloads", "attributes", "keys", "deduplication_ids", "trace_ids"),  # until its batch is written

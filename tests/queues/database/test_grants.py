@@ -155,6 +155,12 @@ def test_a_broker_calls_every_verb_of_its_own(connect: Connect, log_in: LogIn, n
     session.execute("select signalbox.keep_mailboxes(array[%s])", [f"{name}-box"])
     assert session.execute("select signalbox.unbind_queue('x', 'a.*', %s)", [f"{name}-declared"]).fetchone() == (True,)
     assert session.execute("select signalbox.close_mailbox(%s)", [f"{name}-box"]).fetchone() == (True,)
+    session.execute("select signalbox.store_result(%s, 'x', 60)", [name])
+    assert session.execute("select value from signalbox.read_results(array[%s])", [name]).fetchone() == (b"x",)
+    assert session.execute("select signalbox.keep_result(%s, 60)", [name]).fetchone() == (True,)
+    assert session.execute("select signalbox.count_part(%s, 'part')", [f"{name}-chord"]).fetchone() == (1,)
+    assert session.execute("select signalbox.delete_results(%s)", [[name, f"{name}-chord"]]).fetchone() == (2,)
+    session.execute("select signalbox.expire_results()")
 
 
 QUEUES: Sequence[dict[str, Any]] = (
