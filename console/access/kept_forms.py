@@ -14,7 +14,7 @@ from cryptography.fernet import InvalidToken
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 
-from console.access.second_factor import cipher
+from console.access.sealing import cipher
 from console.web.htmx import render_form
 
 FIELD = "kept"

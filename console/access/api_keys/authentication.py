@@ -21,6 +21,7 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from console.access.api_keys.key import Key, Token, Unauthorized, read_token
+from console.access.api_keys.signing_secrets import opened
 from console.api.core import database
 from console.api.core.single_flight import SingleFlight
 from signalbox.logs import in_brief
@@ -40,6 +41,7 @@ select
   k.rate_per_second,
   k.max_connections,
   k.revoked_at is not null as revoked,
+  k.sqs_secret,
   extract(epoch from k.expires_at - clock_timestamp())::double precision as seconds_left
 from signalbox.api_key k
 where k.identifier = %s
@@ -57,9 +59,14 @@ Connections = Callable[[], AbstractAsyncContextManager[psycopg.AsyncConnection[A
 
 @dataclass(frozen=True)
 class Answer:
-    """The database's answer about a key with the right secret. Times come from this process's monotonic clock."""
+    """The database's answer about a key with the right secret. Times come from this process's monotonic clock.
+
+    `secret` is the secret itself, only of a key that also signs requests.
+    """
 
     key: Key
+    secret_hash: bytes
+    secret: str | None
     revoked: bool
     expires_at: float
     stale_at: float
@@ -71,9 +78,10 @@ class Doorkeeper:
     def __init__(self, connections: Connections, clock: Callable[[], float] = time.monotonic) -> None:
         self._connections = connections
         self._clock = clock
-        self._answers: OrderedDict[Token, Answer] = OrderedDict()
+        self._answers: OrderedDict[Token | str, Answer] = OrderedDict()  # a key that signs is named by its identifier
         self._forgotten = 0  # times of `forget`; an answer that was requested before one is not stored after it
         self._lookups = SingleFlight(self._ask)
+        self._signing_lookups = SingleFlight(self._look_up)
         self._uses_noted_at: dict[int, float] = {}
         self._noting: set[asyncio.Task[None]] = set()
 
@@ -85,6 +93,26 @@ class Doorkeeper:
             answer = await self._lookups.ask(token)
         if answer is None:
             raise Unauthorized("This API key is not known.")
+        return self._admitted(answer)
+
+    async def authenticate_signer(self, identifier: str, has_signed: Callable[[str], bool]) -> Key | None:
+        """Return the key of this identifier if its secret made the signature. Raises `Unauthorized`.
+
+        `has_signed` is called with the secret. Return None if another secret made the signature. The answer is
+        remembered only after a right signature.
+        """
+        answer, forgotten = self._answers.get(identifier), self._forgotten
+        if answer is None or answer.stale_at <= self._clock():
+            answer = await self._signing_lookups.ask(identifier)
+        if answer is None or answer.secret is None:
+            raise Unauthorized("This API key is not known, or was not made for signed requests.")
+        if not has_signed(answer.secret):
+            return None
+        if forgotten == self._forgotten and self._answers.get(identifier) is not answer:
+            self._remember(identifier, answer)
+        return self._admitted(answer)
+
+    def _admitted(self, answer: Answer) -> Key:
         if answer.revoked:
             raise Unauthorized(f"The API key {answer.key.name} is revoked.")
         if answer.expires_at <= self._clock():
@@ -98,24 +126,32 @@ class Doorkeeper:
         self._answers.clear()
 
     async def _ask(self, token: Token) -> Answer | None:
-        # The time before the query, because the key may change while the answer is on the wire.
-        asked_at, forgotten = self._clock(), self._forgotten
-        async with self._connections() as connection:
-            row = await (await connection.execute(LOOK_UP, [token.identifier])).fetchone()
-        if row is None or not hmac.compare_digest(bytes(row[0]), token.secret_hash):
+        forgotten = self._forgotten
+        answer = await self._look_up(token.identifier)
+        if answer is None or not hmac.compare_digest(answer.secret_hash, token.secret_hash):
             return None
-        _, key_id, name, scopes, tenant, prefix, rate, most, revoked, seconds_left = row
-        answer = Answer(
-            key=Key(key_id, name, frozenset(scopes), tenant, prefix, rate, most),
-            revoked=revoked,
-            expires_at=float("inf") if seconds_left is None else asked_at + seconds_left,
-            stale_at=asked_at + FRESH_SECONDS,
-        )
         if forgotten == self._forgotten:
             self._remember(token, answer)
         return answer
 
-    def _remember(self, token: Token, answer: Answer) -> None:
+    async def _look_up(self, identifier: str) -> Answer | None:
+        # The time before the query, because the key may change while the answer is on the wire.
+        asked_at = self._clock()
+        async with self._connections() as connection:
+            row = await (await connection.execute(LOOK_UP, [identifier])).fetchone()
+        if row is None:
+            return None
+        secret_hash, key_id, name, scopes, tenant, prefix, rate, most, revoked, sealed, seconds_left = row
+        return Answer(
+            key=Key(key_id, name, frozenset(scopes), tenant, prefix, rate, most),
+            secret_hash=bytes(secret_hash),
+            secret=opened(sealed) if sealed else None,
+            revoked=revoked,
+            expires_at=float("inf") if seconds_left is None else asked_at + seconds_left,
+            stale_at=asked_at + FRESH_SECONDS,
+        )
+
+    def _remember(self, token: Token | str, answer: Answer) -> None:
         """Store the newest answer. Another thread may forget all answers between any two of these steps."""
         self._answers.pop(token, None)
         self._answers[token] = answer
@@ -146,3 +182,4 @@ class Doorkeeper:
 
 doorkeeper = Doorkeeper(lambda: database.pool().connection())
 authenticate = doorkeeper.authenticate
+authenticate_signer = doorkeeper.authenticate_signer
