@@ -14,6 +14,7 @@ from console.api import asgi as api  # noqa: E402 - it needs Django's applicatio
 from console.api import waiting  # noqa: E402
 from console.api.core import database  # noqa: E402
 from console.api.sqs import asgi as sqs  # noqa: E402
+from console.api.sqs.listener import second_listener  # noqa: E402
 from console.web import server  # noqa: E402
 from metrics.reading.snapshot import snapshot  # noqa: E402
 
@@ -35,7 +36,9 @@ async def _live(receive: api.Receive, send: api.Send) -> None:
         if event["type"] == "lifespan.startup":
             waiting.stop_on_signals()
             server.warn()
+            await second_listener.start()
             await send({"type": "lifespan.startup.complete"})
+    await second_listener.stop()
     await waiting.close()
     await database.close()
     await send({"type": "lifespan.shutdown.complete"})

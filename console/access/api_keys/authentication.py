@@ -29,6 +29,7 @@ from signalbox.logs import in_brief
 FRESH_SECONDS = 5.0
 NOTE_USE_SECONDS = 60.0
 MAX_REMEMBERED = 10_000
+MAX_CLIENT_CHARACTERS = 200
 
 LOOK_UP = """
 select
@@ -48,7 +49,7 @@ where k.identifier = %s
 """
 NOTE_USE = """
 update signalbox.api_key
-set last_used_at = clock_timestamp()
+set last_used_at = clock_timestamp(), last_used_with = coalesce(%s, last_used_with)
 where api_key_id = %s and (last_used_at is null or last_used_at < clock_timestamp() - make_interval(secs => %s))
 """
 
@@ -85,17 +86,22 @@ class Doorkeeper:
         self._uses_noted_at: dict[int, float] = {}
         self._noting: set[asyncio.Task[None]] = set()
 
-    async def authenticate(self, authorization: str | None) -> Key:
-        """Return the key in an Authorization header. Raises `Unauthorized`, which says why."""
+    async def authenticate(self, authorization: str | None, client: str | None = None) -> Key:
+        """Return the key in an Authorization header. Raises `Unauthorized`, which says why.
+
+        `client` describes the protocol and the program, for the note of the last use.
+        """
         token = read_token(authorization)
         answer = self._answers.get(token)
         if answer is None or answer.stale_at <= self._clock():
             answer = await self._lookups.ask(token)
         if answer is None:
             raise Unauthorized("This API key is not known.")
-        return self._admitted(answer)
+        return self._admitted(answer, client)
 
-    async def authenticate_signer(self, identifier: str, has_signed: Callable[[str], bool]) -> Key | None:
+    async def authenticate_signer(
+        self, identifier: str, has_signed: Callable[[str], bool], client: str | None = None
+    ) -> Key | None:
         """Return the key of this identifier if its secret made the signature. Raises `Unauthorized`.
 
         `has_signed` is called with the secret. Return None if another secret made the signature. The answer is
@@ -110,14 +116,14 @@ class Doorkeeper:
             return None
         if forgotten == self._forgotten and self._answers.get(identifier) is not answer:
             self._remember(identifier, answer)
-        return self._admitted(answer)
+        return self._admitted(answer, client)
 
-    def _admitted(self, answer: Answer) -> Key:
+    def _admitted(self, answer: Answer, client: str | None) -> Key:
         if answer.revoked:
             raise Unauthorized(f"The API key {answer.key.name} is revoked.")
         if answer.expires_at <= self._clock():
             raise Unauthorized(f"The API key {answer.key.name} has expired.")
-        self._note_use(answer.key)
+        self._note_use(answer.key, client)
         return answer.key
 
     def forget(self) -> None:
@@ -159,25 +165,32 @@ class Doorkeeper:
             while len(self._answers) > MAX_REMEMBERED:
                 self._answers.popitem(last=False)
 
-    def _note_use(self, key: Key) -> None:
+    def _note_use(self, key: Key, client: str | None) -> None:
         """Record the use of the key at most once a minute, without delaying the request."""
         now = self._clock()
         if now < self._uses_noted_at.get(key.key_id, -NOTE_USE_SECONDS) + NOTE_USE_SECONDS:
             return
         self._uses_noted_at[key.key_id] = now
-        noting = asyncio.create_task(self._write_use(key.key_id))
+        noting = asyncio.create_task(self._write_use(key.key_id, client))
         self._noting.add(noting)  # the event loop keeps only weak references to tasks
         noting.add_done_callback(self._noting.discard)
 
-    async def _write_use(self, key_id: int) -> None:
+    async def _write_use(self, key_id: int, client: str | None) -> None:
         try:
             async with self._connections() as connection:
-                await connection.execute(NOTE_USE, [key_id, NOTE_USE_SECONDS])
+                await connection.execute(NOTE_USE, [_shown(client), key_id, NOTE_USE_SECONDS])
         except PoolClosed:
             pass  # the process is ending
         except (psycopg.Error, PoolTimeout) as error:
             self._uses_noted_at.pop(key_id, None)
             logger.warning("the use of an API key could not be noted: %s", in_brief(error))
+
+
+def _shown(client: str | None) -> str | None:
+    """Return the description of a client as it is stored: printable, and not too long."""
+    if client is None:
+        return None
+    return "".join(character for character in client if character.isprintable())[:MAX_CLIENT_CHARACTERS]
 
 
 doorkeeper = Doorkeeper(lambda: database.pool().connection())

@@ -17,10 +17,10 @@ SAFE_METHODS = {"GET", "HEAD"}
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="signalbox"'}
 
 
-async def key_of(authorization: str | None) -> Key:
+async def key_of(authorization: str | None, client: str | None = None) -> Key:
     """Return the API key that this header names. Raises the problem `unauthorized`."""
     try:
-        return await authenticate(authorization)
+        return await authenticate(authorization, client)
     except Unauthorized as error:
         raise Problem("unauthorized", str(error), headers=CHALLENGE) from error
 

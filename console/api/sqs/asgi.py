@@ -162,10 +162,17 @@ class Exchange:
         self._waits = " waiting"
 
 
+def _client_of(request: Request) -> str:
+    protocol = "query" if request.header("x-amz-target") is None else "JSON"
+    return f"SQS {protocol}, {request.header('user-agent') or 'an unnamed client'}"
+
+
 async def _key_of(signature: Signature, request: Request) -> Key:
     """Return the key whose secret made the signature. Raises `SqsError`."""
     try:
-        key = await authenticate_signer(signature.access_key_id, lambda secret: signature.is_made_with(secret, request))
+        key = await authenticate_signer(
+            signature.access_key_id, lambda secret: signature.is_made_with(secret, request), _client_of(request)
+        )
     except Unauthorized as error:
         raise SqsError("UnrecognizedClientException", _UNKNOWN_KEY) from error
     if key is None:

@@ -12,6 +12,7 @@ from typing import Any
 from console.api.sqs.call import Call
 from console.api.sqs.messages import receiving, sending, settling
 from console.api.sqs.protocols.shapes import BOOLEAN, BYTES, INTEGER, TEXT, ListOf, MapOf, Structure
+from console.api.sqs.queues import moving
 from console.api.sqs.queues import operations as queues
 
 
@@ -63,6 +64,19 @@ _MESSAGE = Structure(
         "Attributes": MapOf(TEXT, "Attribute"),
         "MD5OfMessageAttributes": TEXT,
         "MessageAttributes": _MESSAGE_ATTRIBUTES,
+    }
+)
+_TASK = Structure(
+    {
+        "TaskHandle": TEXT,
+        "Status": TEXT,
+        "SourceArn": TEXT,
+        "DestinationArn": TEXT,
+        "MaxNumberOfMessagesPerSecond": INTEGER,
+        "ApproximateNumberOfMessagesMoved": INTEGER,
+        "ApproximateNumberOfMessagesToMove": INTEGER,
+        "FailureReason": TEXT,
+        "StartedTimestamp": INTEGER,
     }
 )
 _PAGE = {"NextToken": TEXT, "MaxResults": INTEGER}
@@ -167,6 +181,25 @@ OPERATIONS: dict[str, Operation] = {
         _on_queue(_PAGE),
         Structure({"queueUrls": ListOf(TEXT, "QueueUrl"), "NextToken": TEXT}),
         changes=False,
+    ),
+    "StartMessageMoveTask": Operation(
+        "redrive",
+        moving.start_message_move_task,
+        Structure({"SourceArn": TEXT, "DestinationArn": TEXT, "MaxNumberOfMessagesPerSecond": INTEGER}, ("SourceArn",)),
+        Structure({"TaskHandle": TEXT}),
+    ),
+    "ListMessageMoveTasks": Operation(
+        "redrive",
+        moving.list_message_move_tasks,
+        Structure({"SourceArn": TEXT, "MaxResults": INTEGER}, ("SourceArn",)),
+        Structure({"Results": ListOf(_TASK, "ListMessageMoveTasksResultEntry")}),
+        changes=False,
+    ),
+    "CancelMessageMoveTask": Operation(
+        "redrive",
+        moving.cancel_message_move_task,
+        Structure({"TaskHandle": TEXT}, ("TaskHandle",)),
+        Structure({"ApproximateNumberOfMessagesMoved": INTEGER}),
     ),
     "ListQueueTags": Operation("read", queues.list_queue_tags, _on_queue(), Structure({"Tags": _TAGS}), changes=False),
     "TagQueue": Operation("configure", queues.tag_queue, _on_queue({"Tags": _TAGS}, "Tags")),

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from console.api.core import database
 from console.api.core.disconnects import unless_gone
 from console.api.messages.deliveries import check_still_received, with_payloads
 from console.api.queues.known_queues import queue_of_its_own
 from console.api.sqs.accounts import account_of
 from console.api.sqs.call import Call
 from console.api.sqs.errors import SqsError, invalid_value
-from console.api.sqs.messages import attributes
-from console.api.sqs.messages.message_ids import message_id_of, receipt_of, sequence_number_of
+from console.api.sqs.messages import attempts, attributes
+from console.api.sqs.messages.message_ids import Receipt, message_id_of, receipt_of, sequence_number_of
+from console.api.sqs.messages.returning import give_back
 from console.api.sqs.queues.facts import SqsFacts, facts_of, queue_of
 from console.api.waiting import shared_hub
 from signalbox import Message
@@ -52,13 +52,25 @@ async def receive_message(call: Call) -> dict[str, Any]:
     messages = await _received(call, facts, count, visibility, wait)
     pairs = await with_payloads(messages)
     if visibility == 0 and messages:
-        await database.client().change_visibility_batch(messages, 0)
+        await give_back(facts, [Receipt(one.receipt_handle, one.receive_count) for one in messages])
     found = [await _document(call, facts, message, payload, names) for message, payload in pairs]
     return {"Messages": found} if found else {}
 
 
 async def _received(call: Call, facts: SqsFacts, count: int, visibility: float | None, wait: int) -> list[Message]:
-    hub, lease = shared_hub(), SHORTEST_CLAIM_SECONDS if visibility == 0 else visibility
+    attempt_id = call.given.get("ReceiveRequestAttemptId") if facts.is_fifo else None
+    attempts.check(attempt_id)
+    attempt = (call.key.key_id, facts.known.queue_id, attempt_id or "")
+    if attempt_id and (messages := await attempts.repeated(attempt, visibility or facts.visibility_seconds)):
+        return messages
+    messages = await _claimed(call, facts, count, SHORTEST_CLAIM_SECONDS if visibility == 0 else visibility, wait)
+    if attempt_id:
+        attempts.remember(attempt, messages)
+    return messages
+
+
+async def _claimed(call: Call, facts: SqsFacts, count: int, lease: float | None, wait: int) -> list[Message]:
+    hub = shared_hub()
     receiving = hub.receive(facts.name, count, lease, call.key.actor, float(wait))
     if not wait:
         return await receiving

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from console.api.core import database
@@ -11,15 +12,16 @@ from console.api.sqs.errors import SqsError, invalid_value
 from console.api.sqs.messages import batches
 from console.api.sqs.messages.message_ids import Receipt, read_receipt
 from console.api.sqs.messages.receiving import MAX_VISIBILITY_SECONDS
+from console.api.sqs.messages.returning import give_back
 from console.api.sqs.queues.facts import facts_of, queue_of
 
 
 async def delete_message(call: Call) -> None:
-    """Delete a message. As in SQS, an old handle of a standard queue deletes nothing, and that is no error."""
+    """Delete a message. A message that has ended already is no error."""
     known = await queue_of(call)
     receipt = _receipt(known, call.given["ReceiptHandle"])
-    if not await database.client().ack(receipt.handle):
-        await _check_stale(known, [receipt])
+    if not await database.client().ack(receipt.handle) and (error := await _stale(known, receipt)):
+        raise error
 
 
 async def delete_message_batch(call: Call) -> dict[str, Any]:
@@ -27,11 +29,10 @@ async def delete_message_batch(call: Call) -> dict[str, Any]:
     known = await queue_of(call)
     entries = batches.checked(call.given["Entries"], "DeleteMessageBatchRequestEntry")
     receipts = [_receipt_or_error(known, entry["ReceiptHandle"]) for entry in entries]
-    handles = [one.handle for one in receipts if isinstance(one, Receipt)]
-    if handles:
-        await database.client().ack_batch(list(dict.fromkeys(handles)))
+    handles = list(dict.fromkeys(one.handle for one in receipts if isinstance(one, Receipt)))
+    held = await database.client().ack_batch(handles) if handles else {}
     return batches.results(
-        (entry, one if isinstance(one, SqsError) else {}) for entry, one in zip(entries, receipts, strict=True)
+        [(entry, await _deleted(known, one, held)) for entry, one in zip(entries, receipts, strict=True)]
     )
 
 
@@ -40,7 +41,7 @@ async def change_message_visibility(call: Call) -> None:
     known = await queue_of(call)
     seconds = _seconds(call.given["VisibilityTimeout"])
     receipt = _receipt(known, call.given["ReceiptHandle"])
-    if await database.client().change_visibility(receipt.handle, seconds) is None:
+    if not await _is_changed(known, receipt, seconds):
         raise await _not_in_flight(receipt)
 
 
@@ -57,8 +58,13 @@ async def _changed(known: KnownQueue, entry: dict[str, Any]) -> dict[str, Any] |
         seconds = _seconds(entry.get("VisibilityTimeout", 0))
     except SqsError as error:
         return error
-    held = await database.client().change_visibility(receipt.handle, seconds)
-    return {} if held is not None else await _not_in_flight(receipt)
+    return {} if await _is_changed(known, receipt, seconds) else await _not_in_flight(receipt)
+
+
+async def _is_changed(known: KnownQueue, receipt: Receipt, seconds: float) -> bool:
+    if seconds:
+        return await database.client().change_visibility(receipt.handle, seconds) is not None
+    return (await give_back(await facts_of(known), [receipt]))[receipt.handle]
 
 
 def _receipt(known: KnownQueue, text: str) -> Receipt:
@@ -83,12 +89,21 @@ def _seconds(given: int) -> float:
     return float(given)
 
 
-async def _check_stale(known: KnownQueue, receipts: list[Receipt]) -> None:
-    """Refuse old handles of a FIFO queue, unless their messages have ended."""
-    facts = await facts_of(known)
-    for receipt in receipts if facts.is_fifo else ():
-        if not await _has_ended(receipt):
-            raise invalid_value("ReceiptHandle", receipt.handle, "The receipt handle has expired.")
+async def _deleted(
+    known: KnownQueue, receipt: Receipt | SqsError, held: Mapping[str, bool]
+) -> dict[str, Any] | SqsError:
+    if isinstance(receipt, SqsError):
+        return receipt
+    return {} if held[receipt.handle] else await _stale(known, receipt) or {}
+
+
+async def _stale(known: KnownQueue, receipt: Receipt) -> SqsError | None:
+    """Return the error of a handle whose lease is over; None if its message has ended by now."""
+    if await _has_ended(receipt):
+        return None
+    if (await facts_of(known)).is_fifo:
+        return invalid_value("ReceiptHandle", receipt.handle, "The receipt handle has expired.")
+    return SqsError("ReceiptHandleIsInvalid", "The input receipt handle is invalid: its visibility timeout is over.")
 
 
 async def _has_ended(receipt: Receipt) -> bool:

@@ -16,7 +16,7 @@ from console.api.queues import configuring
 from console.api.queues.known_queues import KnownQueue
 from console.api.sqs.accounts import Arn, account_of
 from console.api.sqs.call import Call
-from console.api.sqs.errors import SqsError, invalid_parameter, no_such_queue
+from console.api.sqs.errors import SqsError, invalid_parameter, invalid_value, no_such_queue
 from console.api.sqs.queues import attributes, redrive_policies
 from console.api.sqs.queues.attributes import FIFO_SUFFIX, REDRIVE_ALLOW_POLICY, REDRIVE_POLICY
 from console.api.sqs.queues.models import SqsQueue
@@ -43,6 +43,7 @@ class Wanted:
 def create(call: Call, name: str, given: Mapping[str, str], tags: Mapping[str, str]) -> str:
     """Create a queue and return its URL; an existing queue with equal attributes is the same queue."""
     is_fifo = _checked_kind(name, given)
+    _check_tags(tags)
     wanted = attributes.checked(given, is_fifo=is_fifo, at_creation=True)
     with transaction.atomic():
         there = Queue.objects.select_related("tenant").filter(name=name).first()
@@ -129,6 +130,7 @@ def tags_of(known: KnownQueue) -> dict[str, str]:
 
 def tag(known: KnownQueue, added: Mapping[str, str], removed: list[str]) -> None:
     """Add and remove tags."""
+    _check_tags(added)
     with transaction.atomic():
         row = _row(_queue(known))
         left = {name: value for name, value in row.tags.items() if name not in removed}
@@ -139,6 +141,15 @@ def tag(known: KnownQueue, added: Mapping[str, str], removed: list[str]) -> None
 
 
 MAX_TAGS = 50
+_TAG_KEY, _TAG_VALUE = re.compile(r"[^\x00-\x1f\ud800-\udfff]{1,128}"), re.compile(r"[^\x00-\x1f\ud800-\udfff]{0,256}")
+
+
+def _check_tags(tags: Mapping[str, str]) -> None:
+    for key, value in tags.items():
+        if not _TAG_KEY.fullmatch(key) or key.lower().startswith("aws:"):
+            raise invalid_value("Tag.Key", key, "Tag keys must be between 1 and 128 characters in length.")
+        if not _TAG_VALUE.fullmatch(value):
+            raise invalid_value("Tag.Value", value, "Tag values must be between 0 and 256 characters in length.")
 
 
 def _checked_kind(name: str, given: Mapping[str, str]) -> bool:
@@ -241,6 +252,9 @@ def _token(name: str) -> str:
 
 def _name_in(token: str) -> str:
     try:
-        return urlsafe_b64decode(token.encode("ascii")).decode("ascii")
+        name = urlsafe_b64decode(token.encode("ascii")).decode("ascii")
     except ValueError:
-        raise invalid_parameter("Invalid or expired next token.") from None
+        name = ""
+    if not name or _token(name) != token or not name.isprintable():
+        raise invalid_parameter("Invalid or expired next token.")
+    return name

@@ -34,6 +34,7 @@ class SqsFacts:
     """Attributes without a setting of the engine, as they were set."""
     max_bytes: int
     visibility_seconds: float
+    max_receives: int
     known_until: float
 
     @property
@@ -97,6 +98,7 @@ def _read(known: KnownQueue, known_until: float) -> SqsFacts:
         attributes=attributes,
         max_bytes=limit_of(queue, attributes),
         visibility_seconds=queue.visibility_timeout_seconds,
+        max_receives=queue.max_receives,
         known_until=known_until,
     )
 

@@ -60,7 +60,7 @@ def checked_allow_policy(text: str) -> str:
         raise invalid_value(
             REDRIVE_ALLOW_POLICY, text, f"sourceQueueArns must be at most {MAX_SOURCES} ARNs of queues."
         )
-    return compact(policy)
+    return compact({"redrivePermission": permission, **({"sourceQueueArns": sources} if sources else {})})
 
 
 def read(name: str, text: str) -> Mapping[str, Any]:
