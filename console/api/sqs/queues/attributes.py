@@ -101,7 +101,7 @@ def _held(numbers: Any) -> int:
 
 def needs_fifo_rules(queue: Queue) -> bool:
     """Return whether SQS sees the queue as FIFO: a dead-letter queue of FIFO queues is so by its name only."""
-    return queue.mode == "fifo" or (queue.is_dead_letter_queue and queue.name.endswith(FIFO_SUFFIX))
+    return queue.mode == "fifo" or queue.name.endswith(FIFO_SUFFIX)
 
 
 def limit_of(queue: Queue, attributes: Mapping[str, str]) -> int:

@@ -45,13 +45,14 @@ def create(call: Call, name: str, given: Mapping[str, str], tags: Mapping[str, s
     is_fifo = _checked_kind(name, given)
     _check_tags(tags)
     wanted = attributes.checked(given, is_fifo=is_fifo, at_creation=True)
+    source = Arn(call.region, account_of(call.key.tenant), name)
+    _equip_target(call, source, given, is_fifo)
     with transaction.atomic():
         there = Queue.objects.select_related("tenant").filter(name=name).first()
         if there is not None and call.key.reaches(name, there.tenant.name):
             _check_equal(call, there, wanted | _policies(given))
             return call.url_of(name, there.tenant.name)
-        tenant = call.key.tenant or "default"
-        settings = _settings(call, Arn(call.region, account_of(tenant), name), given, wanted, is_fifo)
+        settings = _settings(call, source, given, wanted, is_fifo)
         mode = {"mode": "fifo"} if is_fifo else {}
         configuring.create(call.key, Wanted(name, None, {**DEFAULT_SETTINGS, **settings, **mode}))
         queue = Queue.objects.select_related("tenant").get(name=name)
@@ -63,11 +64,12 @@ def create(call: Call, name: str, given: Mapping[str, str], tags: Mapping[str, s
 
 def configure(call: Call, known: KnownQueue, given: Mapping[str, str]) -> None:
     """Change the attributes that are named."""
+    queue = _queue(known)
+    is_fifo = attributes.needs_fifo_rules(queue)
+    wanted = attributes.checked(given, is_fifo=is_fifo, at_creation=False)
+    source = Arn(call.region, account_of(known.tenant), queue.name)
+    _equip_target(call, source, given, is_fifo)
     with transaction.atomic():
-        queue = _queue(known)
-        is_fifo = attributes.needs_fifo_rules(queue)
-        wanted = attributes.checked(given, is_fifo=is_fifo, at_creation=False)
-        source = Arn(call.region, account_of(known.tenant), queue.name)
         settings = _settings(call, source, given, wanted, is_fifo)
         if settings:
             configuring.configure(call.key, queue.name, Changes(settings))
@@ -195,11 +197,15 @@ def _settings(
 ) -> dict[str, Any]:
     settings = attributes.settings_of(wanted)
     if REDRIVE_POLICY in given:
-        policy = redrive_policies.settings_of(call.key, given[REDRIVE_POLICY], source, is_fifo=is_fifo)
-        if policy["dead_letter_queue"]:
-            redrive_policies.equip_target(policy["dead_letter_queue"], is_fifo=is_fifo, actor=call.key.actor)
-        settings |= policy
+        settings |= redrive_policies.settings_of(call.key, given[REDRIVE_POLICY], source, is_fifo=is_fifo)
     return settings
+
+
+def _equip_target(call: Call, source: Arn, given: Mapping[str, str], is_fifo: bool) -> None:
+    """Make the dead-letter queue of a RedrivePolicy ready, in transactions of its own."""
+    if is_fifo and given.get(REDRIVE_POLICY):
+        policy = redrive_policies.settings_of(call.key, given[REDRIVE_POLICY], source, is_fifo=is_fifo)
+        redrive_policies.equip_target(policy["dead_letter_queue"], actor=call.key.actor)
 
 
 def _kept(given: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:

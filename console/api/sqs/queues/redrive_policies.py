@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,10 +19,13 @@ from console.api.sqs.queues.attributes import (
 )
 from console.api.sqs.queues.models import SqsQueue
 from queues.control import queues as control
+from queues.errors import InvalidArgument
 from queues.models import Queue
 
 PERMISSIONS = ("allowAll", "denyAll", "byQueue")
 MAX_SOURCES = 10
+PATIENCE_SECONDS = 5.0
+LOOK_SECONDS = 0.02
 
 
 def settings_of(key: Key, text: str, source: Arn, *, is_fifo: bool) -> dict[str, Any]:
@@ -108,21 +112,29 @@ def _allows(policy: Mapping[str, Any], source: Arn) -> bool:
     return policy["redrivePermission"] == "allowAll"
 
 
-def equip_target(name: str, *, is_fifo: bool, actor: str) -> None:
-    """Make an empty FIFO queue able to keep dead letters: the engine hands these out in order without groups.
+def equip_target(name: str, *, actor: str) -> None:
+    """Make an empty FIFO queue able to keep dead letters: the engine hands these out in order, without groups.
 
-    SQS goes on to see it as FIFO, by its name. Raises `SqsError` if it holds messages.
+    SQS goes on to see it as FIFO, by its name. Raises `SqsError` if the queue holds messages. Call it outside a
+    transaction: the engine changes the mode only of a queue whose closing is committed.
     """
-    queue = control.get_queue(name)
-    if not is_fifo or queue.mode != "fifo":
+    if control.get_queue(name).mode != "fifo":
         return
+    control.configure_queue(name, {"closed": True}, actor=actor)
     try:
-        control.configure_queue(name, {"closed": True}, actor=actor)
-        control.configure_queue(name, {"mode": "standard"}, actor=actor)
-    except control.InvalidArgument:
-        raise SqsError(
-            "UnsupportedOperation",
-            f"{name} holds messages: a FIFO queue can become a dead-letter queue only while empty.",
-        ) from None
+        _make_standard(name, actor)
     finally:
         control.configure_queue(name, {"closed": False}, actor=actor)
+
+
+def _make_standard(name: str, actor: str) -> None:
+    """Change the mode, as soon as the transactions have ended that may have found the queue open."""
+    ends_at = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            control.configure_queue(name, {"mode": "standard"}, actor=actor)
+            return
+        except InvalidArgument as error:
+            if time.monotonic() > ends_at or "transactions are open" not in str(error):
+                raise SqsError("UnsupportedOperation", f"{name} cannot become a dead-letter queue: {error}") from None
+            time.sleep(LOOK_SECONDS)

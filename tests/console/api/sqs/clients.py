@@ -64,7 +64,7 @@ def client(credentials: Credentials, protocol: str = "json") -> Any:
 def _check_answer(parsed: dict[str, Any], model: Any, **_: Any) -> None:
     if model.output_shape is not None and "Error" not in parsed:
         values = {name: value for name, value in parsed.items() if name != "ResponseMetadata"}
-        if model.service_model.protocol_name == "query":  # it cannot write an empty list
+        if model.service_model.metadata["protocol"] == "query":  # it cannot write an empty list
             lists = [name for name, shape in model.output_shape.members.items() if isinstance(shape, ListShape)]
             values = {name: [] for name in lists} | values
         check(model.output_shape, values, model.name)

@@ -115,7 +115,7 @@ def test_a_visibility_of_zero_returns_the_message(sqs: Client, queue: str) -> No
 
 def test_each_door_reads_what_the_other_sent(json_sqs: Client, caller: Caller, engine: Engine) -> None:
     url = json_sqs.get_queue_url(QueueName=engine.queue)["QueueUrl"]
-    body = {"order": 7, "name": "ünï"}
+    body = {"name": "ünï", "order": 7}
     caller.post(f"/v1/queues/{engine.queue}/messages", {"body": body, "attributes": {"kind": "new", "size": 3}})
     (message,) = json_sqs.receive_message(QueueUrl=url, MessageAttributeNames=["All"])["Messages"]
     assert message["Body"] == json.dumps(body, separators=(",", ":"), ensure_ascii=False)

@@ -37,7 +37,7 @@ def test_a_queue_is_created_once(sqs: Client, new_name: Names) -> None:
     assert sqs.list_queue_tags(QueueUrl=url)["Tags"] == {"team": "blue"}
     row = Queue.objects.get(name=name)
     assert (row.visibility_timeout_seconds, row.retention_seconds, row.delay_seconds) == (45, 600, 3)
-    assert AuditEvent.objects.filter(queue=name, action="queue.create", actor__startswith="key:sqs-test").exists()
+    assert AuditEvent.objects.filter(queue_name=name, action="queue.create", actor__startswith="key:sqs-test").exists()
 
 
 def test_attributes_are_changed_and_checked(sqs: Client, queue: str) -> None:
