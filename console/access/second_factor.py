@@ -31,8 +31,8 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.safestring import SafeString, mark_safe
 
 from console.access import lockout
-from console.access.sealing import cipher
 from queues import audit
+from queues.encryption import cipher
 
 PASSED = "second_factor"  # in the session: a code was given
 PENDING = "second_factor_secret"  # in the session, encrypted: a secret without a confirming code

@@ -6,7 +6,7 @@ import logging
 
 from cryptography.fernet import InvalidToken
 
-from console.access.sealing import cipher
+from queues.encryption import cipher
 
 PURPOSE = b"signalbox: secrets of keys that sign requests"
 

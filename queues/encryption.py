@@ -1,4 +1,4 @@
-"""Encryption of secrets that the database keeps, with keys that are derived from SECRET_KEY."""
+"""Encryption of secrets at rest, with a key that is derived from SECRET_KEY for each purpose."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import hmac
 
 from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import InvalidToken as InvalidToken
 from django.conf import settings
 
 
