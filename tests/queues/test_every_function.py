@@ -355,6 +355,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "count_part": ("signalbox.count_part('chord', 'part')", 1),
     "expire_results": ("signalbox.expire_results()", NUMBER),
     "_result_end": ("signalbox._result_end(60) > now()", True),
+    "publish": ("signalbox.publish('every_function')", "every_function"),
     "begin_long_poll": ("signalbox.begin_long_poll(%(queue)s)", None),
     "change_visibility": ("signalbox.change_visibility(%(handle)s, 60) > now()", True),
     "change_visibility_batch": ("(signalbox.change_visibility_batch(array[%(handle)s], 60)).deadline > now()", True),
