@@ -12,7 +12,7 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo observe test proof quick lint generate format bench chaos soak dashboards docs site check clean
+.PHONY: help demo observe test proof quick lint generate format bench chaos soak dashboards docs site dist check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -72,6 +72,11 @@ docs: $(DEVELOPMENT) ## Write the pages that follow from the code: the reference
 
 site: $(DEVELOPMENT) ## Build the documentation as a site in build/site, strictly
 	$(SITE)
+
+dist: $(DEVELOPMENT) ## Build the wheel into dist/, with its checksum and its bill of materials
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/python -m tools.bill_of_materials dist/signalbox-queue.cdx.json
+	cd dist && sha256sum signalbox_queue-*.whl signalbox-queue.cdx.json > SHA256SUMS
 
 check: ## Run both tiers as continuous integration does: a missing tool is a failure
 	.ci/run

@@ -8,9 +8,12 @@ from django.conf import settings
 
 from console.server.supervisor import Part
 from pipeline.spark.sessions import has_spark
+from signalbox.cli.server import PARTS
 
 HOST = "127.0.0.1"
-NAMES = ("console", "upkeep", "jobs", "pipeline", "beat", "alerts")
+NAMES = PARTS
+LOGS_OF_CELERY = {"jobs", "pipeline", "beat"}
+"""Parts that log their tasks only if they are asked to."""
 GRACE_SECONDS = 25
 """Seconds in which running requests of a console that is a process of its own may finish."""
 MANAGE = str(settings.BASE_DIR / "manage.py")
@@ -22,14 +25,16 @@ def command(name: str, host: str = HOST, port: int | None = None, grace_seconds:
     worker = [*celery, "worker", "--pool", "threads", "--concurrency"]
     address = ["--host", host, "--port", str(port or settings.PORT)]
     grace = ["--timeout-graceful-shutdown", str(grace_seconds)]
-    return {
+    logs = ["--loglevel", "INFO"] if name in LOGS_OF_CELERY else []
+    parts = {
         "console": [python, "-m", "uvicorn", "console.asgi:application", *address, *grace],
         "upkeep": [python, MANAGE, "upkeep"],
         "jobs": [*worker, "4", "-n", "jobs@%h"],
         "pipeline": [*worker, "2", "-n", "pipeline@%h", "-Q", settings.PIPELINE_QUEUE],
         "beat": [*celery, "beat"],
         "alerts": [python, MANAGE, "alerts", "evaluate"],
-    }[name]
+    }
+    return [*parts[name], *logs]
 
 
 def together(host: str = HOST) -> list[Part]:

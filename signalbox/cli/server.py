@@ -21,6 +21,8 @@ MISSING = (
     "signalbox: this command needs the server, which is not installed. Install signalbox-queue with the extra 'server',"
     " in the same way as before.\n"
 )
+#: The processes of a server, by the names that `--part` takes.
+PARTS = ("console", "upkeep", "jobs", "pipeline", "beat", "alerts")
 #: Each command, and what it does.
 ABOUT = {
     "migrate": "Make or upgrade the schema signalbox and its SQL verbs in a database.",
@@ -39,7 +41,7 @@ def add_commands(commands: Commands) -> None:
             address = "URL of the database; default DATABASE_URL, then an embedded PostgreSQL in SIGNALBOX_HOME"
             parser.add_argument("dsn", nargs="?", metavar="DSN", help=address)
     server = commands.choices["server"]
-    server.add_argument("--part", help="run only this process: console, upkeep, jobs, pipeline, beat or alerts")
+    server.add_argument("--part", choices=PARTS, help="run only this process, without migrations")
     server.add_argument("--host", help="address on which the console listens; default 127.0.0.1")
     commands.choices["doctor"].add_argument("--json", action="store_true", help="print one JSON object")
     words = "the command and its arguments; `signalbox manage help` lists them"
