@@ -19,11 +19,11 @@ GRACE_SECONDS = 25
 MANAGE = str(settings.BASE_DIR / "manage.py")
 
 
-def command(name: str, host: str = HOST, port: int | None = None, grace_seconds: int = GRACE_SECONDS) -> list[str]:
+def command(name: str, host: str = HOST, grace_seconds: int = GRACE_SECONDS) -> list[str]:
     """Return the command of a part."""
     python, celery = sys.executable, [sys.executable, "-m", "celery", "-A", "console"]
     worker = [*celery, "worker", "--pool", "threads", "--concurrency"]
-    address = ["--host", host, "--port", str(port or settings.PORT)]
+    address = ["--host", host, "--port", str(settings.PORT)]
     grace = ["--timeout-graceful-shutdown", str(grace_seconds)]
     logs = ["--loglevel", "INFO"] if name in LOGS_OF_CELERY else []
     parts = {
