@@ -33,7 +33,7 @@ class ResultBackend(KeyValueStoreBackend):  # type: ignore[misc]
     def __init__(self, app: Any, url: str | None = None, **options: Any) -> None:
         super().__init__(app, url=url, **options)
         #: The engine's verbs; a forked child gets connections of its own.
-        self.verbs = Client(dsn_of_url(url if (url or "").partition("://")[2] else app.conf.broker_url))
+        self.verbs = Client(dsn_of_url(url if url and url.partition("://")[2] else app.conf.broker_url))
         self._ending = threading.local()
 
     def get(self, key: bytes) -> bytes | None:
@@ -43,7 +43,8 @@ class ResultBackend(KeyValueStoreBackend):  # type: ignore[misc]
     def mget(self, keys: list[bytes]) -> list[bytes | None]:
         """Read results in the order of the keys."""
         names = [bytes_to_str(key) for key in keys]
-        found = dict(self.verbs._run(calls.read_results(names)))
+        rows = self.verbs._run(calls.read_results(names))
+        found = dict(rows)
         return [found.get(name) for name in names]
 
     def set(self, key: bytes, value: str | bytes) -> None:
