@@ -8,8 +8,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from signalbox.errors import refusal_of
-
 PAGE = (Path(__file__).parents[3] / "docs" / "run" / "change-data.md").read_text()
 pytestmark = pytest.mark.usefixtures("django_db_setup")
 
@@ -44,10 +42,8 @@ def test_it_publishes_inserts_of_three_tables_once(connection: psycopg.Connectio
 
 @pytest.mark.parametrize("name", ["", "With Space", 'x"; drop table signalbox.queue; --', "1st", "a" * 64])
 def test_a_name_that_is_none_is_refused(connection: psycopg.Connection[tuple[object, ...]], name: str) -> None:
-    with pytest.raises(psycopg.Error) as caught:
+    with pytest.raises(psycopg.Error, match="it must have 1 to 63 lower-case letters"):
         connection.execute("select signalbox.publish(%s)", [name])
-
-    assert "name" in str(refusal_of(caught.value))
 
 
 def test_a_publication_of_others_is_left_alone(connection: psycopg.Connection[tuple[object, ...]]) -> None:
