@@ -17,6 +17,8 @@ from signalbox.cli.command import REFUSED, Commands
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PROGRAM = "manage.py"
+#: Packages that only the extra `server` brings together.
+NEEDED = ("django", "allauth", "celery", "ninja", "uvicorn")
 MISSING = (
     "signalbox: this command needs the server, which is not installed. Install signalbox-queue with the extra 'server',"
     " in the same way as before.\n"
@@ -57,7 +59,7 @@ def start_if_asked(args: argparse.Namespace) -> None:
 def start(args: argparse.Namespace) -> NoReturn:
     """Replace this process with the server's program, or exit with a sentence where it is not installed."""
     program = program_of(PACKAGE)
-    if program is None or find_spec("django") is None:
+    if program is None or not all(map(find_spec, NEEDED)):
         sys.stderr.write(MISSING)
         sys.exit(REFUSED)
     address = {"DATABASE_URL": args.dsn} if getattr(args, "dsn", None) else {}
