@@ -41,6 +41,16 @@ STATES = {
 }
 
 
+COLUMNS: Columns[Heap] = {
+    "job": lambda heap: heap.job.pk,
+    "what": lambda heap: heap.job.queue_name if isinstance(heap.job, Purge) else heap.job.filter_text,
+    "left": lambda heap: heap.trash_batch.left,
+    "restored": lambda heap: heap.trash_batch.restored,
+    "by": lambda heap: heap.job.created_by,
+    "ends": lambda heap: heap.trash_batch.expires_at,
+}
+
+
 class DeletionForm(forms.Form):
     """The form of a deletion: the selection of its preview, and a typed word when it is large."""
 
@@ -184,9 +194,11 @@ def cancel_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /trash: the contents by job, the next to expire first, and the latest undos."""
+    heaps = arrange(request, (heap for heap in trash.heaps() if jobs.is_seen(request, heap.job)), COLUMNS)
     context = {
         "title": "Trash",
-        "heaps": [heap for heap in trash.heaps() if jobs.is_seen(request, heap.job)],
+        "heaps": heaps.rows,
+        "sort": heaps.links,
         "hours": trash.hours(),
         "undos": jobs.seen_of(request, Undo.objects.order_by("-undo_id")[:LATEST]),
     }
