@@ -18,7 +18,6 @@ from dlq.masking.masks import MASK
 from dlq.masking.rules import MaskingRule
 from queues.stream_models import Stream
 
-
 COLUMNS: Columns[MaskingRule] = {
     "field": str,
     "where": lambda rule: rule.queue_name or rule.tenant_name,

@@ -180,4 +180,3 @@ def _pager(request: HttpRequest, start: int, count: int, most: int) -> Pager:
         after_url=pagination.address(request, {"from": str(last)}) if last < count else "",
         row_counts=pagination.row_counts(request, count),
     )
-
