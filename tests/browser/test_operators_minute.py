@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.proof, pytest.mark.timeout(900)]
 OpenConsole = Callable[..., Page]
 REASON = "partner is back"
 MAX_KEYS = 20
-"""Keys without the letters of the reason."""
+"""Limit of keys, without those that write the reason."""
 MAX_CLICKS = 4
 
 # Page -> the words of its one main button, from the first page of a stranger to the running redrive.
