@@ -105,7 +105,7 @@ def _see_the_canary_run(page: Page) -> None:
     """Run the job as a worker would, until its canary waits for outcomes; the page says so by itself."""
     page.wait_for_url(re.compile(r"/redrives/\d+$"))
     job = Redrive.objects.get(pk=int(page.url.rpartition("/")[2]))
-    for _ in range(2):
+    for _ in range(20):  # a slice of no time sends one batch
         redrives.run_slice(job.pk, seconds=0)
     job.refresh_from_db()
     assert (job.state, job.moved, job.reason) == ("running", 10, REASON)
