@@ -125,6 +125,14 @@ class AsyncVerbs:
         """Record many failed deliveries in one call; returns for each receipt, in order, what `nack` returns."""
         return await self._run(settling.nack_batch(nacks))
 
+    async def defer(self, receipt: Message | str, delay_seconds: float, *, state: object = None) -> datetime | None:
+        """Put a message off for `delay_seconds`; returns when it is due, or None when the lease was no longer held.
+
+        The delivery counts neither as a failure nor towards `max_receives`, however often a message is deferred.
+        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
+        """
+        return await self._run(settling.defer(receipt, delay_seconds, state))
+
     async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; returns its deadline, or None when it was no longer held.
 

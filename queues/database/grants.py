@@ -41,6 +41,7 @@ MESSAGES: Mapping[str, str] = {
     "dead_letter": ALL,
     "dedup": ADD_AND_REMOVE,
     "dedup_in_flight": ALL,
+    "deferral": ADD,
     "failure": ADD,
     "aggregation": READ,
     "former_dead_letter_queue": READ,

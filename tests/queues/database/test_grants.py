@@ -187,6 +187,8 @@ def every_message_verb(client: Client, session: psycopg.Connection[Any], name: s
         client.fetch(first)
         client.nack(first, error_class="E", error="broken", reason="rejected", state={"step": 1})
         client.message_outcome(first.id)
+        [put_off] = client.receive(queue, consumer="me")
+        client.defer(put_off, 0, state={"step": 2})
         held = client.receive(queue, 2, consumer="me")
         client.ack_and_receive([held[0]], queue, 1)
         client.nack_batch([(one, {"delay_seconds": 0.0}) for one in held[1:]])

@@ -1,0 +1,12 @@
+"""Deferred deliveries: their history, and how many of a message's deliveries they are."""
+
+from pathlib import Path
+
+from django.db import migrations
+
+TABLE = Path(__file__).parent / "tables" / "deferrals.sql"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("queues", "0003_read_models")]
+    operations = [migrations.RunSQL(TABLE.read_text())]
