@@ -216,7 +216,7 @@ class Nack(Shape):
 
 
 class Defer(Shape):
-    """How long a message is put off, and the state for its next delivery."""
+    """The delay of a message that is put off, and the state for its next delivery."""
 
     delay_seconds: DelaySeconds = Field(examples=[60])
     state: Any = Field(default=None, description="For the next delivery, at most 16 KB; null: what there was stays.")
