@@ -125,6 +125,7 @@ class AdmissionFlag(IntFlag):
     HOLDS_DEDUPLICATION_IDS = 4
     HOLDS_CLAIMS = 8
     REFUSES_SENDS = 16
+    FEEDS_QUEUES = 32
 
 
 class Outcome(StrEnum):

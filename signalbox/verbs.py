@@ -19,12 +19,13 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from signalbox.bodies import BodyStore, with_body
-from signalbox.calls import queues, receiving, sending, settling, streams
+from signalbox.calls import queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions
 from signalbox.calls.settling import NackOptions, SettledWait
 from signalbox.calls.streams import Moved, Place, Point, StreamMessage, last_of_each
+from signalbox.calls.subscriptions import Subscription
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
 from signalbox.tracing.spans import received
 
@@ -242,6 +243,26 @@ class DatabaseVerbs(Verbs):
         deleted for good.
         """
         return self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))
+
+    def subscribe(self, source: str, target: str, *, filter: str = "", delay_seconds: float | None = None) -> int:
+        """Send each message of the queue `source` to the queue `target` too, if the filter selects it; returns an id.
+
+        The copy is sent in the transaction of the send. While the subscription is paused, or the target is closed or
+        full, copies are held and sent later. Repeating it sets filter and delay.
+        """
+        return self._run(subscriptions.subscribe(source, target, filter, delay_seconds))
+
+    def unsubscribe(self, source: str, target: str, *, discard: bool = False) -> bool:
+        """End a subscription of queues; True when there was one. `discard` loses the copies that it holds."""
+        return self._run(subscriptions.unsubscribe(source, target, discard))
+
+    def pause_subscription(self, source: str, target: str, paused: bool = True) -> bool:
+        """Pause or resume one subscription of queues; True when that changed it. A paused one holds its copies."""
+        return self._run(subscriptions.pause_subscription(source, target, paused))
+
+    def list_subscriptions(self, source: str | None = None) -> list[Subscription]:
+        """List the subscriptions of one queue or all, with the copies that each could not send yet."""
+        return self._run(subscriptions.list_subscriptions(source))
 
     def create_stream(
         self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None

@@ -9,6 +9,7 @@
 -- large for the log is sent as JSON's null with body_sha256, its hash, after claim_body and the upload. JSON that
 -- clients cannot read is refused: more than 128 levels of arrays and objects, or a number of more than 1,000 characters
 -- when written out, as 1e5000 is. A trace id has no control characters.
+-- A queue that others subscribe to (subscribe) sends them their copies at the end.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,
@@ -168,6 +169,9 @@ begin
   end if;
   if send.body_sha256 is not null then
     perform signalbox._point_to_body(v_queue_id, v_id, send.payload, send.body_sha256, v_max_payload_bytes);
+  end if;
+  if v_flags & {flag.feeds_queues} > 0 then
+    perform signalbox._send_to_subscribers(v_queue_id, array[v_id]);
   end if;
   return v_id;
 end $$;

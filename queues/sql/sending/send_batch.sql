@@ -136,6 +136,9 @@ begin
         where l.lane is not null;
       end if;
       perform signalbox._send_to_lanes(v_queue_id, v_mode, v_ids, send_batch.payloads, send_batch.group_ids);
+      if v_flags & {flag.feeds_queues} > 0 then
+        perform signalbox._send_to_subscribers(v_queue_id, v_ids);
+      end if;
       return query select unnest(v_ids);
       return;
     end if;
@@ -151,6 +154,9 @@ begin
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
     select v_queue_id, 0::smallint, 0::smallint, moment.at + given.place * interval '1 microsecond', given.message_id
     from moment, unnest(v_ids) with ordinality given(message_id, place);
+    if v_flags & {flag.feeds_queues} > 0 then
+      perform signalbox._send_to_subscribers(v_queue_id, v_ids);
+    end if;
     return query select unnest(v_ids);
     return;
   end if;

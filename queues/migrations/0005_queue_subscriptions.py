@@ -1,0 +1,12 @@
+"""Subscriptions of queues to queues, and the copies that could not be sent yet."""
+
+from pathlib import Path
+
+from django.db import migrations
+
+TABLES = Path(__file__).parent / "tables" / "queue_subscriptions.sql"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("queues", "0004_deferrals")]
+    operations = [migrations.RunSQL(TABLES.read_text())]
