@@ -399,10 +399,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         Refusal("SB400"),
     ),
     "_send_to_subscribers": ("signalbox._send_to_subscribers(%(queue_id)s, '{1}')", NOTHING),
-    "_send_copies": (
-        "signalbox._send_copies(%(queue)s, array[(0, 0, 1, '1', '{}', '', '', 0, '', now())]::signalbox.held_copy[], 0)",
-        True,
-    ),
+    "_send_copies": ("signalbox._send_copies(%(queue)s, array[null::signalbox.held_copy], 0)", Refusal("SB400")),
     "_compile_filter": ("cardinality((signalbox._compile_filter('payload.a:b')).conditions)", 1),
     "_filter_path": ("signalbox._filter_path('payload', '.a', 'b', 'payload.a:b')::text", TEXT),
     "_filter_text": ("signalbox._filter_text('a')::text", '"a"'),
