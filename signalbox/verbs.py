@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from signalbox.bodies import BodyStore, with_body
-from signalbox.calls import queues, receiving, sending, settling, streams, subscriptions
+from signalbox.calls import captures, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions
@@ -263,6 +263,27 @@ class DatabaseVerbs(Verbs):
     def list_subscriptions(self, source: str | None = None) -> list[Subscription]:
         """List the subscriptions of one queue or all, with the copies that each could not send yet."""
         return self._run(subscriptions.list_subscriptions(source))
+
+    def capture(
+        self,
+        table: str,
+        stream: str,
+        *,
+        columns: Sequence[str] | None = None,
+        key: Sequence[str] | None = None,
+        filter: str = "",
+        backfill: bool = True,
+    ) -> int:
+        """Append each change of a table to a stream, in the transaction of the writer; returns the id of the capture.
+
+        `columns` are those of the row before and after, `key` those that identify a row; None: all, and the primary
+        key. With `backfill`, the rows that are there already come too.
+        """
+        return self._run(captures.capture(table, stream, columns, key, filter, backfill))
+
+    def uncapture(self, table: str, stream: str) -> bool:
+        """Stop the capture of a table; True when there was one. Its events stay in the stream."""
+        return self._run(captures.uncapture(table, stream))
 
     def create_stream(
         self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None

@@ -29,6 +29,7 @@ class StreamChores:
         row = self.connection.execute(
             "select exists (select from signalbox.consumer_group g where g.queue_id is not null)"
             " or exists (select from signalbox.queue_subscription)"
+            " or exists (select from signalbox.capture c where c.backfilled_at is null)"
         ).fetchone()
         self._feeding = bool(row and row[0])
 
@@ -40,6 +41,8 @@ class StreamChores:
             self._attempt(f"subscription {group_id}", "select signalbox.feed_queue(%s, %s)", [group_id, sharers])
         for (number,) in self._rows("select signalbox.subscriptions_with_copies()"):
             self._attempt(f"subscription {number} of a queue", "select signalbox.send_held_copies(%s)", [number])
+        for (number,) in self._rows("select capture_id from signalbox.capture where backfilled_at is null"):
+            self._attempt(f"capture {number}", "select signalbox.backfill_capture(%s)", [number])
 
     def _rows(self, statement: LiteralString) -> list[tuple[Any, ...]]:
         return self.connection.execute(statement).fetchall()
@@ -55,11 +58,11 @@ class StreamChores:
             self._refused.pop(name, None)
 
     def _report(self, name: str, error: psycopg.Error) -> None:
-        """Log why a subscription cannot feed its queue, once for each cause."""
+        """Log why a subscription or a capture cannot go on, once for each cause."""
         cause = in_brief(error)
         if self._refused.get(name) != cause:
             self._refused[name] = cause
-            log.error("%s cannot feed its queue: %s", name, cause)
+            log.error("%s cannot go on: %s", name, cause)
 
     def drop(self) -> None:
         """Drop expired segments. First positions move before, so that readers notice and never wait."""

@@ -4,7 +4,8 @@
 -- attributes and trace are kept; the key is the message's group. A queue without room for all messages gets the first
 -- ones; a queue that refuses a single message is tried again later. Subscriptions of one queue share its room. A
 -- subscription that cannot continue holds no other back: it waits for no FIFO group and for no lock. Held copies of
--- subscriptions of queues are sent too (send_held_copies). Returns how many messages.
+-- subscriptions of queues are sent too (send_held_copies), and captures read on in their tables (backfill_capture).
+-- Returns how many messages.
 create or replace function signalbox.feed_queues() returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -29,5 +30,6 @@ begin
         raise warning 'held copies of subscription % were not sent: % (%)', v_turn.subscription_id, sqlerrm, sqlstate;
     end;
   end loop;
+  perform signalbox.backfill_capture(c.capture_id) from signalbox.capture c where c.backfilled_at is null;
   return v_fed;
 end $$;
