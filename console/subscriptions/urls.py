@@ -1,4 +1,4 @@
-"""Addresses of subscriptions."""
+"""Addresses of the pages about subscriptions."""
 
 from __future__ import annotations
 
