@@ -126,6 +126,7 @@ class AdmissionFlag(IntFlag):
     HOLDS_CLAIMS = 8
     REFUSES_SENDS = 16
     FEEDS_QUEUES = 32
+    LIMITS_GROUPS = 64
 
 
 class Outcome(StrEnum):

@@ -445,6 +445,13 @@ CALLS: dict[str, tuple[str, Any]] = {
     "upkeep_steps": ("signalbox.upkeep_steps()", ARRAY),
     "counter_drift": ("signalbox.counter_drift(%(queue_id)s)", Refusal("SB400")),
     "correct_counters": ("signalbox.correct_counters(%(queue_id)s)", Refusal("SB400")),
+    "set_group_policy": ("signalbox.set_group_policy(%(queue)s, 'lane', 1)", Refusal("SB400")),
+    "clear_group_policy": ("signalbox.clear_group_policy(%(queue)s, 'lane')", False),
+    "_queue_of_group": ("(signalbox._queue_of_group(%(queue)s, 'lane')) is null", False),
+    "_apply_group_policy": (
+        "signalbox._apply_group_policy(%(queue_id)s, %(queue)s, 'lane', 'group.policy', '{}')",
+        NOTHING,
+    ),
     "limit_lane": ("signalbox.limit_lane(%(queue)s, 'lane', null)", NOTHING),
     "next_lane": ("signalbox.next_lane(%(queue_id)s)", "lane"),
     "purge": ("signalbox.purge(%(queue)s)", 2),

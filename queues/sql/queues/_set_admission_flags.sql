@@ -62,6 +62,9 @@ begin
     + case when exists (
         select from signalbox.queue_subscription s where s.source_queue_id = new.queue_id
       ) then {flag.feeds_queues} else 0 end
+    + case when exists (
+        select from signalbox.lane_limit l where l.queue_id = new.queue_id and l.max_waiting is not null
+      ) then {flag.limits_groups} else 0 end
     + signalbox._maintenance_flags(v_tenant.name);
   return new;
 end $$;

@@ -98,7 +98,7 @@ begin
   end if;
 
   if v_flags & {flag.limits_sending} > 0 then
-    if v_group_max_waiting > 0 and v_lane is not null then
+    if (v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0) and v_lane is not null then
       perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_group_max_waiting); -- before it takes from a quota
     end if;
     perform signalbox._admit(v_queue_id, 1, octet_length(v_text) + signalbox._stored_bytes(array[send.body_sha256]));
@@ -106,7 +106,7 @@ begin
   if v_mode = 'fifo' then
     perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));
   end if;
-  if v_group_max_waiting > 0 and v_lane is not null then
+  if (v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0) and v_lane is not null then
     perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_group_max_waiting);
   end if;
   v_id := nextval('signalbox.message_id'::regclass);

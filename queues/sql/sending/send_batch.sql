@@ -126,7 +126,7 @@ begin
       perform signalbox._ensure_segment(v_ids[1]), signalbox._ensure_segment(v_ids[v_count]);
     end if;
     if v_laned then
-      if v_group_max_waiting > 0 then
+      if v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0 then
         perform signalbox._refuse_full_lane(v_queue_id, l.lane, v_group_max_waiting, l.more)
         from (
           select signalbox._lane_of(v_mode, 1, send_batch.group_ids[i]) as lane, count(*) as more
