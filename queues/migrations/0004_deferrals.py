@@ -1,4 +1,7 @@
-"""Deferred deliveries: their history, and how many of a message's deliveries they are."""
+"""Deferred deliveries: their history, and how many of a message's deliveries they are.
+
+Taking it back leaves the tables, which functions of this release read until those of an earlier one are installed.
+"""
 
 from pathlib import Path
 
@@ -9,4 +12,4 @@ TABLE = Path(__file__).parent / "tables" / "deferrals.sql"
 
 class Migration(migrations.Migration):
     dependencies = [("queues", "0003_read_models")]
-    operations = [migrations.RunSQL(TABLE.read_text())]
+    operations = [migrations.RunSQL(TABLE.read_text(), migrations.RunSQL.noop)]

@@ -1,4 +1,7 @@
-"""Subscriptions of queues to queues, and the copies that could not be sent yet."""
+"""Subscriptions of queues to queues, and the copies that could not be sent yet.
+
+Taking it back leaves the tables, which functions of this release read until those of an earlier one are installed.
+"""
 
 from pathlib import Path
 
@@ -9,4 +12,4 @@ TABLES = Path(__file__).parent / "tables" / "queue_subscriptions.sql"
 
 class Migration(migrations.Migration):
     dependencies = [("queues", "0004_deferrals")]
-    operations = [migrations.RunSQL(TABLES.read_text())]
+    operations = [migrations.RunSQL(TABLES.read_text(), migrations.RunSQL.noop)]

@@ -33,7 +33,7 @@ begin
     ) c
     where c.before is distinct from c.after
   ) e
-  where v_capture.conditions = '{}' or signalbox._selects(
+  where cardinality(v_capture.conditions) = 0 or signalbox._selects(
     v_capture.conditions, v_capture.negated, e.event, null, e.key, 0, null
   );
   if v_events is not null then

@@ -4,25 +4,26 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_id regclass;
   v_table record;
 begin
   begin
-    select c.oid::regclass as id, c.relkind, c.relispartition, c.relpersistence, c.relnamespace::regnamespace::text as
-      schema
-    into v_table
-    from pg_class c
-    where c.oid = to_regclass(p_name);
+    v_id := to_regclass(p_name);
   exception
     when syntax_error or invalid_name or feature_not_supported then
-      v_table := null;
+      v_id := null;
   end;
-  if v_table.id is null then
+  if v_id is null then
     perform signalbox._refuse(
       'table_name',
       format('is %s: there is no such table; a name has its schema, as in public.orders',
         coalesce(quote_literal(left(p_name, 120)), 'null'))
     );
   end if;
+  select c.relkind, c.relispartition, c.relpersistence, c.relnamespace::regnamespace::text as schema
+  into v_table
+  from pg_class c
+  where c.oid = v_id;
   perform signalbox._refuse('table_name', format('is %s: %s', quote_literal(p_name), o.problem))
   from (values
     (v_table.relkind not in ('r', 'p'), 'only a table can be captured, no view, index or foreign table'),
@@ -31,5 +32,5 @@ begin
     (v_table.schema in ('signalbox', 'pg_catalog', 'information_schema'), 'a table of the system cannot be captured')
   ) o(found, problem)
   where o.found;
-  return v_table.id;
+  return v_id;
 end $$;

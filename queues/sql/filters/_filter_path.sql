@@ -5,12 +5,14 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_steps text[] := array(
+  v_steps text[];
+  v_matches text;
+begin
+  v_steps := array(
     select case when m[1] = '[]' then '[*]' else '.' || signalbox._filter_text(ltrim(m[1], '.'))::text end
     from regexp_matches(p_path, '(\.(?:"(?:[^"\\]|\\.)*"|[^\s":,.\[\]]+)|\[\])', 'g') m
   );
-  v_matches text := signalbox._filter_values(p_key, p_values, p_term);
-begin
+  v_matches := signalbox._filter_values(p_key, p_values, p_term);
   if cardinality(v_steps) > 16 then
     perform signalbox._refuse('filter', format('has a path of %s steps: at most 16', cardinality(v_steps)));
   end if;
