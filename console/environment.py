@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from console.access.sign_on import configuration
+from metrics.alerts.web_address import is_web_address
 from pipeline.jobs import schedules
 from queues.database.url import broker_url
 
@@ -110,7 +111,7 @@ def env_url_template(name: str, place: str) -> str:
 
 def env_address(name: str, default: str, schemes: tuple[str, ...]) -> str:
     text = env_text(name, default).rstrip("/")
-    if not _is_address(text, schemes):
+    if not is_web_address(text, schemes):
         raise ImproperlyConfigured(f"{name} must be an address with {' or '.join(schemes)}, not {text!r}")
     return text
 
@@ -119,19 +120,9 @@ def env_addresses(name: str, schemes: tuple[str, ...]) -> list[str]:
     """Read addresses, which may hold a secret: a mistake names their place, not them."""
     addresses = env_list(name, "")
     for place, text in enumerate(addresses, 1):
-        if not _is_address(text, schemes):
+        if not is_web_address(text, schemes):
             raise ImproperlyConfigured(f"{name}: number {place} is no address with {' or '.join(schemes)}")
     return addresses
-
-
-def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
-    if not text.isascii() or not text.isprintable() or " " in text:
-        return False  # it could not be asked for, and the error would quote it
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.username is None and parts.port != 0
-    except ValueError:
-        return False
 
 
 def private_directory(path: Path) -> Path:
@@ -192,8 +183,8 @@ HTTPS_ONLY = env_flag("HTTPS_ONLY", default=True)
 """Redirect to HTTPS, send HSTS, and set cookies for HTTPS only. Use `false` on your own machine alone; `make demo` sets
 it."""
 SECRET_KEY = secret_key()
-"""Default: generated once into `SIGNALBOX_HOME/secret_key`. Key that signs sessions and encrypts the keys of second
-factors. All replicas need the same one."""
+"""Default: generated once into `SIGNALBOX_HOME/secret_key`. Key that signs sessions, and encrypts the keys of second
+factors and the addresses of alert channels. All replicas need the same one."""
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 """Host names of the console, separated by commas."""
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
@@ -210,8 +201,8 @@ SECOND_FACTOR = env_choice("SECOND_FACTOR", "off", ("off", "optional", "required
 """Whether people give a code of an app beside their password (docs/run/logins.md#second-factor): not at all, if they
 like, or always."""
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS", "")
-"""Former secret keys, separated by commas. Sessions go on, and second factors that were encrypted with them can be
-read."""
+"""Former secret keys, separated by commas. Sessions go on, and second factors and alert channels that were
+encrypted with them can be read."""
 
 # Sign-on by OpenID Connect
 OIDC_ISSUER = env_issuer("OIDC_ISSUER")

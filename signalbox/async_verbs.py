@@ -10,19 +10,23 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from signalbox.bodies import BodyStore, with_body
-from signalbox.calls import captures, queues, receiving, sending, settling, streams, subscriptions
+from signalbox.calls import captures, consumer_groups, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
+from signalbox.calls.consumer_groups import GroupInfo, Moved, Point, StreamMessage, last_of_each
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions
 from signalbox.calls.settling import NackOptions, SettledWait
-from signalbox.calls.streams import Moved, Place, Point, StreamMessage, last_of_each
+from signalbox.calls.streams import Place, StreamInfo
 from signalbox.calls.subscriptions import Subscription
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
 from signalbox.tracing.spans import received
 
 
 class AsyncVerbs:
-    """The verbs that every client has. Refusals are raised as errors of `signalbox.errors`."""
+    """The verbs that every client has. Refusals are raised as errors of `signalbox.errors`.
+
+    Streams are kept for their retention and read by consumer groups, each at its own positions.
+    """
 
     _bodies: BodyStore | None = None
 
@@ -192,6 +196,123 @@ class AsyncVerbs:
         """Report to the console that this consumer of the queue is alive, with its details."""
         await self._run(queues.announce_consumer(queue, consumer, details))
 
+    async def create_stream(
+        self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
+    ) -> int:
+        """Create a stream; returns its id. Repeating it with equal settings and tenant (None: any) changes nothing."""
+        return await self._run(streams.create_stream(name, settings or {}, tenant))
+
+    async def configure_stream(self, name: str, settings: Mapping[str, object]) -> int:
+        """Change the settings that are named, and leave the others; returns the stream's id."""
+        return await self._run(streams.configure_stream(name, settings))
+
+    async def list_streams(self, prefix: str = "") -> list[StreamInfo]:
+        """List the streams whose names begin with the prefix, by name, with their settings.
+
+        Over HTTP, only streams that the API key reaches are listed.
+        """
+        return await self._run(streams.list_streams(prefix))
+
+    async def append(
+        self,
+        stream: str,
+        payload: object,
+        *,
+        key: str | None = None,
+        attributes: Mapping[str, object] | None = None,
+        trace_id: str | None = None,
+    ) -> Place:
+        """Append one message; returns its partition and position. One key's messages are read in their order."""
+        return await self._run(streams.append(stream, payload, key, attributes, trace_id))
+
+    async def append_batch(
+        self,
+        stream: str,
+        payloads: Sequence[object],
+        *,
+        keys: Sequence[str | None] | None = None,
+        attributes: Sequence[Mapping[str, object] | None] | None = None,
+        trace_ids: Sequence[str | None] | None = None,
+    ) -> list[Place]:
+        """Append many messages, all or none; returns their places in the order of the payloads."""
+        return await self._run(streams.append_batch(stream, payloads, keys, attributes, trace_ids))
+
+    async def create_group(
+        self,
+        stream: str,
+        name: str,
+        *,
+        point: Point = "end",
+        at: datetime | None = None,
+        queue: str | None = None,
+        queue_window: int = 1000,
+    ) -> int:
+        """Create a consumer group that reads from a point of history on; returns its id.
+
+        With a queue, the group is a subscription: the messages that it reads are sent there.
+        """
+        return await self._run(consumer_groups.create_group(stream, name, point, at, queue, queue_window))
+
+    async def drop_group(self, stream: str, group: str) -> bool:
+        """Drop a consumer group and its positions; True when there was one."""
+        return await self._run(consumer_groups.drop_group(stream, group))
+
+    async def list_groups(self, stream: str) -> list[GroupInfo]:
+        """List the consumer groups of the stream by name, and how far each has read."""
+        return await self._run(consumer_groups.list_groups(stream))
+
+    async def join_group(self, stream: str, group: str, member: str, *, lease_seconds: float = 30.0) -> dict[int, int]:
+        """Join a consumer group, or stay in it, for `lease_seconds`; returns the epoch of each partition it now has."""
+        return await self._run(consumer_groups.join_group(stream, group, member, lease_seconds))
+
+    async def leave_group(self, stream: str, group: str, member: str) -> int:
+        """Leave a consumer group: other members get the partitions; returns the number of these partitions."""
+        return await self._run(consumer_groups.leave_group(stream, group, member))
+
+    async def read_stream(
+        self, stream: str, group: str, member: str, max_messages: int = 100, *, wait_seconds: float = 0.0
+    ) -> list[StreamMessage]:
+        """Read messages of this member's partitions; the same messages are returned until they are committed.
+
+        Reading joins the group and keeps the member in it. In each partition messages come in the order of
+        positions, and none is skipped that commits later. Of an empty stream, reading waits up to `wait_seconds`.
+        """
+        return await self._run(consumer_groups.read_stream(stream, group, member, max_messages, wait_seconds))
+
+    async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
+        """Commit that the group has read the partition up to this place.
+
+        False: the partition is no longer the member's, was rewound, or the group has committed this place already.
+        The caller's transaction commits its own work and the offset together: roll it back when this is False. A
+        place that no read has returned raises `InvalidArgument`. Over HTTP the offset commits by itself.
+        """
+        return await self._run(consumer_groups.commit_offset(stream, group, member, *place, epoch))
+
+    async def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
+        """Commit the offsets of these messages, one for each partition; False when any commit was refused."""
+        committed = [
+            await self.commit_offset(stream, group, member, Place(last.partition, last.position), last.epoch)
+            for last in last_of_each(messages)
+        ]
+        return all(committed)
+
+    async def rewind(
+        self,
+        stream: str,
+        group: str,
+        point: Point,
+        *,
+        at: datetime | None = None,
+        partition: int | None = None,
+        position: int | None = None,
+        dry_run: bool = False,
+    ) -> list[Moved]:
+        """Move a consumer group to another point; returns each partition that moves, or with `dry_run` would move.
+
+        Commits of messages that members have read before are refused from then on.
+        """
+        return await self._run(consumer_groups.rewind(stream, group, point, at, partition, position, dry_run))
+
     async def close(self) -> None:
         """Close the connections that the client has opened. A later call opens others."""
         raise NotImplementedError
@@ -216,10 +337,7 @@ class AsyncVerbs:
 
 
 class AsyncDatabaseVerbs(AsyncVerbs):
-    """The verbs of a client in the database: those of every client, `purge`, and those of streams.
-
-    Streams are kept for their retention and read by consumer groups, each at its own positions.
-    """
+    """The verbs of a client in the database: those of every client, and `purge`."""
 
     async def purge(
         self,
@@ -277,108 +395,3 @@ class AsyncDatabaseVerbs(AsyncVerbs):
     async def uncapture(self, table: str, stream: str) -> bool:
         """Stop the capture of a table; True when there was one. Its events stay in the stream."""
         return await self._run(captures.uncapture(table, stream))
-
-    async def create_stream(
-        self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
-    ) -> int:
-        """Create a stream; returns its id. Repeating it with equal settings and tenant (None: any) changes nothing."""
-        return await self._run(streams.create_stream(name, settings or {}, tenant))
-
-    async def configure_stream(self, name: str, settings: Mapping[str, object]) -> int:
-        """Change the settings that are named, and leave the others; returns the stream's id."""
-        return await self._run(streams.configure_stream(name, settings))
-
-    async def append(
-        self,
-        stream: str,
-        payload: object,
-        *,
-        key: str | None = None,
-        attributes: Mapping[str, object] | None = None,
-        trace_id: str | None = None,
-    ) -> Place:
-        """Append one message; returns its partition and position. One key's messages are read in their order."""
-        return await self._run(streams.append(stream, payload, key, attributes, trace_id))
-
-    async def append_batch(
-        self,
-        stream: str,
-        payloads: Sequence[object],
-        *,
-        keys: Sequence[str | None] | None = None,
-        attributes: Sequence[Mapping[str, object] | None] | None = None,
-    ) -> list[Place]:
-        """Append many messages, all or none; returns their places in the order of the payloads."""
-        return await self._run(streams.append_batch(stream, payloads, keys, attributes))
-
-    async def create_group(
-        self,
-        stream: str,
-        name: str,
-        *,
-        point: Point = "end",
-        at: datetime | None = None,
-        queue: str | None = None,
-        queue_window: int = 1000,
-    ) -> int:
-        """Create a consumer group that reads from a point of history on; returns its id.
-
-        With a queue, the group is a subscription: the messages that it reads are sent there.
-        """
-        return await self._run(streams.create_group(stream, name, point, at, queue, queue_window))
-
-    async def drop_group(self, stream: str, group: str) -> bool:
-        """Drop a consumer group and its positions; True when there was one."""
-        return await self._run(streams.drop_group(stream, group))
-
-    async def join_group(self, stream: str, group: str, member: str, *, lease_seconds: float = 30.0) -> dict[int, int]:
-        """Join a consumer group, or stay in it, for `lease_seconds`; returns the epoch of each partition it now has."""
-        return await self._run(streams.join_group(stream, group, member, lease_seconds))
-
-    async def leave_group(self, stream: str, group: str, member: str) -> int:
-        """Leave a consumer group: other members get the partitions; returns the number of these partitions."""
-        return await self._run(streams.leave_group(stream, group, member))
-
-    async def read_stream(
-        self, stream: str, group: str, member: str, max_messages: int = 100, *, wait_seconds: float = 0.0
-    ) -> list[StreamMessage]:
-        """Read messages of this member's partitions; the same messages are returned until they are committed.
-
-        Reading joins the group and keeps the member in it. In each partition messages come in the order of
-        positions, and none is skipped that commits later. Of an empty stream, reading waits up to `wait_seconds`.
-        """
-        return await self._run(streams.read_stream(stream, group, member, max_messages, wait_seconds))
-
-    async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
-        """Commit that the group has read the partition up to this place.
-
-        False: the partition is no longer the member's, was rewound, or the group has committed this place already.
-        The caller's transaction commits its own work and the offset together: roll it back when this is False. A
-        place that no read has returned raises `InvalidArgument`.
-        """
-        return await self._run(streams.commit_offset(stream, group, member, *place, epoch))
-
-    async def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
-        """Commit the offsets of these messages, one for each partition; False when any commit was refused."""
-        committed = [
-            await self.commit_offset(stream, group, member, Place(last.partition, last.position), last.epoch)
-            for last in last_of_each(messages)
-        ]
-        return all(committed)
-
-    async def rewind(
-        self,
-        stream: str,
-        group: str,
-        point: Point,
-        *,
-        at: datetime | None = None,
-        partition: int | None = None,
-        position: int | None = None,
-        dry_run: bool = False,
-    ) -> list[Moved]:
-        """Move a consumer group to another point; returns each partition that moves, or with `dry_run` would move.
-
-        Commits of messages that members have read before are refused from then on.
-        """
-        return await self._run(streams.rewind(stream, group, point, at, partition, position, dry_run))

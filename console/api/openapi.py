@@ -30,6 +30,10 @@ ONCE = (
     "/queues/{queue}/messages:batch",
     "/queues/{queue}:redrive",
     "/queues/{queue}:purge",
+    "/streams",
+    "/streams/{stream}/messages",
+    "/streams/{stream}/messages:batch",
+    "/streams/{stream}/groups/{group}:commit",
 )
 WAITS = (429, 503)
 
@@ -39,6 +43,8 @@ EXAMPLES: dict[str, Any] = {
     "message_id": "msg_123",
     "redrive_id": "redrive_17",
     "purge_id": "purge_4",
+    "stream": "orders",
+    "group": "billing",
 }
 IDEMPOTENCY_KEY: dict[str, Any] = {
     "in": "header",

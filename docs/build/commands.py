@@ -24,7 +24,7 @@ Parts = Mapping[str, tuple[str, argparse.ArgumentParser]]
 def pages() -> Iterator[tuple[str, str]]:
     """Return a page for each command."""
     for name, parser in _parsers().items():
-        yield f"docs/{FOLDER}/{name.replace('manage.py ', '').replace('_', '-')}.md", _page(name, parser)
+        yield f"docs/reference/{_address(name)}", _page(name, parser)
 
 
 def index() -> str:
@@ -36,7 +36,7 @@ def index() -> str:
 
 
 def _address(name: str) -> str:
-    return f"commands/{name.replace('manage.py ', '').replace('_', '-')}.md"
+    return f"commands/{name.replace('manage.py ', '').replace('_', '-').replace(' ', '-')}.md"
 
 
 @cache
@@ -46,7 +46,8 @@ def _parsers() -> dict[str, argparse.ArgumentParser]:
     parsers = {
         f"manage.py {name}": load_command_class(rooms[name], name).create_parser("manage.py", name) for name in ours
     }
-    return {**parsers, "signalbox": signalbox_parser()}
+    client = signalbox_parser()
+    return {**parsers, "signalbox": client, "signalbox stream": dict(_parts(client))["stream"][1]}
 
 
 def _page(name: str, parser: argparse.ArgumentParser) -> str:
@@ -61,7 +62,7 @@ def _about(parser: argparse.ArgumentParser) -> str:
 
 def _details(name: str, parser: argparse.ArgumentParser, level: int, without: frozenset[str] = frozenset()) -> str:
     """Arguments and options of a command, then of each part."""
-    parts = dict(_parts(parser))
+    parts = {part: found for part, found in _parts(parser) if f"{name} {part}" not in _parsers()}
     texts = [_usage(name, parser), _arguments(_own(parser, without))] if not parts or _own(parser) else []
     if level == 2 and (shared := _shared(parts)):
         texts += ["Options of every part:", _arguments(shared)]
