@@ -63,7 +63,7 @@ MESSAGES: Mapping[str, str] = {
     "queue": f"select, insert ({_MADE}), update ({_SETTINGS}, is_dead_letter_queue)",
     "queue_alias": READ,
     "queue_stat": READ,
-    "queue_subscription": READ,
+    "queue_subscription": ALL,
     "ready": ALL,
     "redriven": ADD,
     "refusal": READ,

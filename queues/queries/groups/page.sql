@@ -14,7 +14,7 @@ select l.lane, c.waiting,
   c.under_way,
   o.max_in_flight, o.max_waiting, o.release_interval_seconds
 from names l
-left join signalbox.lane_limit o on o.queue_id = %(queue_id)s and o.lane = l.lane
 left join signalbox.lane_counts(%(queue_id)s, array(select n.lane from names n where n.lane is not null)) c using (lane)
+left join signalbox.lane_limit o on o.queue_id = %(queue_id)s and o.lane = l.lane
 where l.lane is not null
 order by l.n

@@ -19,7 +19,7 @@ begin
   for i in reverse cardinality(v_steps)..1 loop
     v_matches := format('exists(@%s%s)', v_steps[i], ' ? (' || v_matches || ')');
   end loop;
-  return format('strict exists($.%s ? (%s))', p_key, v_matches);
+  return format('strict exists($.%s ? (%s))', p_key, v_matches)::jsonpath;
 exception
   when syntax_error or data_exception then
     perform signalbox._refuse('filter', format('has the term %s, which cannot be read', quote_literal(p_term)));

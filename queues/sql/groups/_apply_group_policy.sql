@@ -7,10 +7,10 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  update signalbox.queue q set name = q.name
+  update signalbox.queue q set paused = q.paused
   where q.queue_id = p_queue_id and (q.admission_flags & {flag.limits_groups} > 0) <> exists (
     select from signalbox.lane_limit l where l.queue_id = p_queue_id and l.max_waiting is not null
-  ); -- sets its flag (_set_admission_flags)
+  ); -- _set_admission_flags
   perform signalbox._audit_verb(p_action, p_queue_id, p_queue, jsonb_build_object('group_id', p_group_id) || p_details);
   insert into signalbox.lane_hint (queue_id, lane)
   select p_queue_id, p_group_id

@@ -43,7 +43,7 @@ begin
     negated = excluded.negated,
     delay_seconds = excluded.delay_seconds
   returning subscription_id into v_subscription_id;
-  update signalbox.queue q set name = q.name where q.queue_id = v_source.queue_id; -- sets its flag (_set_admission_flags)
+  update signalbox.queue q set paused = q.paused where q.queue_id = v_source.queue_id; -- _set_admission_flags
   perform signalbox._audit_verb('subscription.set', v_source.queue_id, v_source.name, jsonb_build_object(
     'target', v_target.name, 'filter', coalesce(subscribe.filter, ''), 'delay_seconds', subscribe.delay_seconds
   ));

@@ -26,7 +26,7 @@ begin
     );
   end if;
   delete from signalbox.queue_subscription s where s.subscription_id = v_subscription_id;
-  update signalbox.queue q set name = q.name where q.queue_id = v_source.queue_id; -- sets its flag
+  update signalbox.queue q set paused = q.paused where q.queue_id = v_source.queue_id; -- _set_admission_flags
   perform signalbox._audit_verb('subscription.end', v_source.queue_id, v_source.name, jsonb_build_object(
     'target', v_target.name, 'discarded', v_held
   ));

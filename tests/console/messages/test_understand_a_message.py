@@ -288,4 +288,4 @@ def test_the_page_is_read_in_few_queries(operator: Browser, engine: Engine) -> N
     with CaptureQueriesContext(connection) as queries:
         page_of(operator, engine, message_id)
 
-    assert len(queries) <= 33
+    assert len(queries) <= 34

@@ -80,7 +80,7 @@ def test_the_limit_of_before_stays_beside_the_others(make_engine: MakeEngine) ->
         ({"group_max_in_flight": 1}, "", {"max_waiting": 1}, "group_name"),
         ({"mode": "fifo"}, "g", {"max_in_flight": 2}, "max_in_flight"),
         ({"mode": "fifo"}, "g", {"release_interval": 2.0}, "release_interval"),
-        ({}, "g", {"max_waiting": 1}, "queue"),
+        ({}, "g", {"max_waiting": 1}, "max_in_flight"),
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused_by_name(
