@@ -14,6 +14,8 @@ from signalbox.cli.server import ABOUT as STARTING
 
 ROOMS = ("console", "dlq", "metrics", "pipeline", "queues")
 FOLDER = "reference/commands"
+PAGES_OF_THEIR_OWN = ("stream", "subscribe", "unsubscribe", "subscriptions")
+"""Commands of `signalbox` that have a page each, so that no page is too long."""
 APART = ("stream", "worker", *STARTING)
 """Commands of `signalbox` that have a page of their own."""
 OF_ALL = {
