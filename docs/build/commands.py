@@ -16,7 +16,7 @@ ROOMS = ("console", "dlq", "metrics", "pipeline", "queues")
 FOLDER = "reference/commands"
 PAGES_OF_THEIR_OWN = ("stream", "subscribe", "unsubscribe", "subscriptions")
 """Commands of `signalbox` that have a page each, so that no page is too long."""
-APART = ("stream", "worker", *STARTING)
+APART = ("stream", "worker", *STARTING, "subscribe", "unsubscribe", "subscriptions")
 """Commands of `signalbox` that have a page of their own."""
 OF_ALL = {
     "--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
