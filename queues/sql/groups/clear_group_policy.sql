@@ -14,7 +14,7 @@ begin
     return false;
   end if;
   perform signalbox._apply_group_policy(
-    v_queue.queue_id, clear_group_policy.queue, clear_group_policy.group_name, 'group.clear_policy', '{}'
+    v_queue.queue_id, clear_group_policy.queue, clear_group_policy.group_name, 'lane.limit', '{}'
   );
   return true;
 end $$;
