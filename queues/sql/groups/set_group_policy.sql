@@ -42,8 +42,8 @@ begin
     max_waiting = excluded.max_waiting,
     release_interval_seconds = excluded.release_interval_seconds;
   perform signalbox._apply_group_policy(v_queue.queue_id, set_group_policy.queue, set_group_policy.group_name,
-    'lane.limit', jsonb_build_object(
+    'lane.limit', jsonb_strip_nulls(jsonb_build_object(
       'max_in_flight', set_group_policy.max_in_flight, 'max_waiting', set_group_policy.max_waiting,
       'release_interval', set_group_policy.release_interval
-    ));
+    )));
 end $$;
