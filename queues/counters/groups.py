@@ -51,9 +51,9 @@ def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: st
     lanes = fetch(_LANES, {"queue_id": queue_id, "after": after, "size": size, "only": only})
     holders = _holders(queue_id, [row[0] for row in lanes])
     return [
-        Lane(lane, waiting, since, under_way, *own, holders[lane])
-        for lane, waiting, since, under_way, *own in lanes
-        if waiting or under_way or any(value is not None for value in own)
+        Lane(lane, waiting, since, under_way, limit, most_waiting, interval, holders[lane])
+        for lane, waiting, since, under_way, limit, most_waiting, interval in lanes
+        if waiting or under_way or limit or most_waiting or interval is not None
     ]
 
 

@@ -58,5 +58,6 @@ def list_subscriptions(source: str | None) -> Call[list[Subscription]]:
 
 
 def _subscription(row: Row) -> Subscription:
-    *plain, oldest_held_at, expired = row
-    return Subscription(*plain, oldest_held_at and oldest_held_at.astimezone(UTC), expired)
+    number, source, target, text, delay_seconds, paused, held, oldest_held_at, expired = row
+    oldest_held_at = oldest_held_at and oldest_held_at.astimezone(UTC)
+    return Subscription(number, source, target, text, delay_seconds, paused, held, oldest_held_at, expired)
