@@ -19,6 +19,7 @@ from console.web.htmx import render_form, render_page
 from queues.control import subscriptions
 from queues.control.subscriptions import Feed
 from queues.errors import QueueNotFound
+from queues.reach import Reach
 
 
 @require_safe
@@ -35,7 +36,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     return render_page(request, "subscriptions/browse.html", "subscriptions/_list.html", context)
 
 
-def _within(feed: Feed, reach: roles.Reach) -> bool:
+def _within(feed: Feed, reach: Reach) -> bool:
     """Return whether the reach covers both ends."""
     return reach.holds(feed.source, feed.tenant) and reach.holds(feed.target, feed.tenant)
 
