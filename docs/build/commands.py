@@ -10,9 +10,12 @@ from django.core.management import get_commands, load_command_class
 
 from docs.build.markdown import first_sentence, linked, sentence, table
 from signalbox.cli.main import _parser as signalbox_parser
+from signalbox.cli.server import ABOUT as STARTING
 
 ROOMS = ("console", "dlq", "metrics", "pipeline", "queues")
 FOLDER = "reference/commands"
+APART = ("stream", "worker", *STARTING)
+"""Commands of `signalbox` that have a page of their own."""
 OF_ALL = {
     "--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
     "--skip-checks",
@@ -47,7 +50,9 @@ def _parsers() -> dict[str, argparse.ArgumentParser]:
         f"manage.py {name}": load_command_class(rooms[name], name).create_parser("manage.py", name) for name in ours
     }
     client = signalbox_parser()
-    return {**parsers, "signalbox": client, "signalbox stream": dict(_parts(client))["stream"][1]}
+    (choices,) = (action.choices for action in client._actions if isinstance(action, argparse._SubParsersAction))
+    apart = {f"signalbox {name}": choices.pop(name) for name in APART}
+    return {**parsers, "signalbox": client, **apart}
 
 
 def _page(name: str, parser: argparse.ArgumentParser) -> str:
