@@ -337,7 +337,7 @@ class AsyncVerbs:
 
 
 class AsyncDatabaseVerbs(AsyncVerbs):
-    """The verbs of a client in the database: those of every client, and `purge`."""
+    """The verbs of a client in the database: those of every client, `purge` and `once`."""
 
     async def purge(
         self,
@@ -395,3 +395,15 @@ class AsyncDatabaseVerbs(AsyncVerbs):
     async def uncapture(self, table: str, stream: str) -> bool:
         """Stop the capture of a table; True when there was one. Its events stay in the stream."""
         return await self._run(captures.uncapture(table, stream))
+
+    async def once(
+        self, message: Message | int, *, handler: str = "", window_seconds: float = settling.ONCE_SECONDS
+    ) -> bool:
+        """Enter a message in the inbox, in the transaction of the handler's own work; False when it was entered before.
+
+        Call it first in that transaction, and skip the work when it is False: then a message that is delivered again
+        after a crash between the commit and the ack takes effect once. `handler` tells apart consumers with effects of
+        their own. An entry lasts for the window, at most a week.
+        """
+        message_id = message.id if isinstance(message, Message) else message
+        return await self._run(settling.once(message_id, handler, window_seconds))

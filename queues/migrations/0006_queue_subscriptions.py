@@ -11,5 +11,5 @@ TABLES = Path(__file__).parent / "tables" / "queue_subscriptions.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0004_deferrals")]
+    dependencies = [("queues", "0005_deferrals")]
     operations = [migrations.RunSQL(TABLES.read_text(), migrations.RunSQL.noop)]

@@ -14,5 +14,5 @@ alter table signalbox.lane_limit add column if not exists release_interval_secon
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0006_captures")]
+    dependencies = [("queues", "0007_captures")]
     operations = [migrations.RunSQL(SQL, migrations.RunSQL.noop)]
