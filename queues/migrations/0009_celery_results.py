@@ -8,7 +8,7 @@ TABLES = Path(__file__).parent / "tables" / "celery_results.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0003_read_models")]
+    dependencies = [("queues", "0008_group_policies")]
     operations = [
         migrations.RunSQL(TABLES.read_text(), "drop table signalbox.celery_part; drop table signalbox.celery_result")
     ]
