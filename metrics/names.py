@@ -270,7 +270,7 @@ FLEET_TOTALS: tuple[Metric[Totals], ...] = _totals("fleet", "the installation")
 TENANT_REFUSALS: tuple[Metric[Fleet], ...] = (
     _counter(
         "tenant_refused",
-        "Requests other than sends that a tenant's quotas refused; reason is queues, retention or long_polls.",
+        "Requests other than sends that a tenant's quotas refused; reason is queues, retention, long_polls or rate.",
         lambda fleet: {
             (tenant, reason): refused
             for tenant, reasons in fleet.tenant_refusals.items()

@@ -328,7 +328,7 @@ class AsyncVerbs:
 
 
 class AsyncDatabaseVerbs(AsyncVerbs):
-    """The verbs of a client in the database: those of every client, and `purge`."""
+    """The verbs of a client in the database: those of every client, `purge` and `once`."""
 
     async def purge(
         self,
@@ -345,3 +345,15 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         deleted for good.
         """
         return await self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))
+
+    async def once(
+        self, message: Message | int, *, handler: str = "", window_seconds: float = settling.ONCE_SECONDS
+    ) -> bool:
+        """Enter a message in the inbox, in the transaction of the handler's own work; False when it was entered before.
+
+        Call it first in that transaction, and skip the work when it is False: then a message that is delivered again
+        after a crash between the commit and the ack takes effect once. `handler` tells apart consumers with effects of
+        their own. An entry lasts for the window, at most a week.
+        """
+        message_id = message.id if isinstance(message, Message) else message
+        return await self._run(settling.once(message_id, handler, window_seconds))

@@ -335,7 +335,7 @@ class Verbs:
 
 
 class DatabaseVerbs(Verbs):
-    """The verbs of a client in the database: those of every client, and `purge`."""
+    """The verbs of a client in the database: those of every client, `purge` and `once`."""
 
     def purge(
         self,
@@ -352,3 +352,13 @@ class DatabaseVerbs(Verbs):
         deleted for good.
         """
         return self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))
+
+    def once(self, message: Message | int, *, handler: str = "", window_seconds: float = settling.ONCE_SECONDS) -> bool:
+        """Enter a message in the inbox, in the transaction of the handler's own work; False when it was entered before.
+
+        Call it first in that transaction, and skip the work when it is False: then a message that is delivered again
+        after a crash between the commit and the ack takes effect once. `handler` tells apart consumers with effects of
+        their own. An entry lasts for the window, at most a week.
+        """
+        message_id = message.id if isinstance(message, Message) else message
+        return self._run(settling.once(message_id, handler, window_seconds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,7 @@ from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.reviews import Review, review
 from console.web.wording import plural
+from dlq.masking.masks import MASK, Rules
 from dlq.masking.rules import Masking
 from dlq.search.pages import Page, PagePosition, page_of
 from queues.control import streams
@@ -166,13 +168,23 @@ def _page(stream: Stream, partition: int, at: PagePosition, size: int) -> Page[S
     rules = Masking().of(stream.name)
     found = streams.browse(stream, partition, above=before, below=after, most=size + 1)
     rows = [
-        StreamMessage(position, key, rules.mask_text(text) or "", appended_at)
+        StreamMessage(position, _shown_key(rules, key, text), rules.mask_text(text) or "", appended_at)
         for position, key, text, appended_at in found
     ]
     place = PagePosition(
         at.before if before is not None else "", at.after if before is None and after is not None else ""
     )
     return page_of(rows, size, place, [str(row.position) for row in rows])
+
+
+def _shown_key(rules: Rules, key: str | None, text: str) -> str | None:
+    """Mask a key that repeats a masked value of its payload, or may: where the text of the payload is shortened."""
+    if key is None or not rules.payload:
+        return key
+    try:
+        return MASK if key in rules.values(json.loads(text)) else key
+    except (ValueError, RecursionError):
+        return MASK
 
 
 def find(name: str) -> Stream:

@@ -46,6 +46,7 @@ MESSAGES: Mapping[str, str] = {
     "former_dead_letter_queue": READ,
     "admission_counter": READ,
     "claim_floor": ADD,
+    "inbox": ADD,
     "lane_floor": ADD_AND_REMOVE,
     "lane_hint": ALL,
     "lane_limit": ALL,

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, T, each_or_none, handles_of, only_value, only_values, statement
+from signalbox.calls.call import Call, Function, Row, T, each_or_none, handles_of, only_value, only_values, statement
 from signalbox.calls.request import (
     Request,
     Requests,
@@ -39,6 +39,10 @@ MAX_CLASS_CHARACTERS = 200
 #: The first pause and the longest one of `wait_settled` between two calls, in seconds.
 FIRST_PAUSE_SECONDS = 0.01
 MAX_PAUSE_SECONDS = 1.0
+
+
+#: Seconds for which an entry of the inbox lasts, unless the call names fewer.
+ONCE_SECONDS = 604_800.0
 
 
 class NackOptions(TypedDict, total=False):
@@ -280,3 +284,6 @@ def _time_of(text: str | None) -> datetime | None:
 
 def _encode_json(field: str, value: object, max_bytes: int = RESULT_BYTES) -> str | None:
     return None if value is None else encode_within(max_bytes, value, field)
+
+
+once: Function[bool] = Function("once", "message_id bigint, handler text, window_seconds double precision", only_value)

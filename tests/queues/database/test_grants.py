@@ -317,7 +317,8 @@ def test_what_runs_with_the_owners_rights_is_not_for_everybody(connect: Connect)
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "function", ["_set_admission_flags", "_create_admission_counters", "_apply_tenant_quotas", "_seal_audit"]
+    "function",
+    ["_set_admission_flags", "_set_stream_flags", "_create_admission_counters", "_apply_tenant_quotas", "_seal_audit"],
 )
 def test_no_role_puts_a_trigger_of_the_owners_on_a_table_of_its_own(kind: str, function: str, log_in: LogIn) -> None:
     session = log_in(kind)

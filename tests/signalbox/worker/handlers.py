@@ -157,3 +157,9 @@ def tell_the_canary(message):
         case "exit":
             os._exit(3)
     return {"canary": canary * 10_000}
+
+
+def book(message, connection):
+    """Do work in the transaction of `--once`."""
+    connection.execute("insert into booked (message_id) values (%s)", [message.id])
+    note(message, "booked")
