@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -31,6 +31,13 @@ def env_text(name: str, default: str) -> str:
 def variables_given(prefix: str) -> frozenset[str]:
     """Return the names of the variables with this prefix that are set and not empty."""
     return frozenset(name for name in os.environ if name.startswith(prefix) and env_text(name, ""))
+
+
+def variables_of_parts(defaults: Mapping[str, str], **fixed: str) -> dict[str, str]:
+    """Return the variables of a server's processes: the defaults, what this process was given, and the fixed ones."""
+    path = os.pathsep.join([str(BASE_DIR), *filter(None, [env_text("PYTHONPATH", "")])])
+    ours = {"DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1", "PYTHONPATH": path}
+    return {**defaults, **{name: value for name, value in os.environ.items() if value}, **ours, **fixed}
 
 
 def env_flag(name: str, default: bool) -> bool:
@@ -153,11 +160,17 @@ def secret_key() -> str:
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+
+def default_home() -> Path:
+    """Return the folder of the checkout's own files, or of the user's where the package is installed."""
+    return (BASE_DIR if (BASE_DIR / "pyproject.toml").exists() else Path.home()) / ".signalbox"
+
+
 # Where things live
-SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(BASE_DIR / ".signalbox"))).expanduser().absolute()
-"""Default: `.signalbox` in the checkout. Folder for files that must survive a restart: the generated secret key, the
-data of the embedded PostgreSQL, large bodies. It is made for the user who starts Signalbox. On a network file system
-set `DATABASE_URL` as well."""
+SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(default_home()))).expanduser().absolute()
+"""Default: `.signalbox` in the checkout, or in the home of the user who runs an installed package. Folder for files
+that must survive a restart: the generated secret key, the data of the embedded PostgreSQL, large bodies. It is made for
+the user who starts Signalbox. On a network file system set `DATABASE_URL` as well."""
 DATABASE_URL = env_text("DATABASE_URL", "")
 """Default: the embedded PostgreSQL 18. Any URL that `psql` takes, of PostgreSQL 15 or newer, such as
 `postgresql://user:password@host/name?sslmode=verify-full`; several hosts are allowed (docs/run/failover.md). Signalbox
@@ -175,6 +188,10 @@ ENVIRONMENT = env_text("ENVIRONMENT", "")
 """Label in the console's sidebar, such as `production`."""
 PORT = env_number("PORT", 8000, low=1, high=65535)
 """Port on which the console listens."""
+SQS_PORT = env_number("SQS_PORT", 0, low=0, high=65535)
+"""Port on which the console also serves the SQS endpoint at its root (docs/use/sqs.md). 0: only under `/sqs/`."""
+SQS_HOST = env_text("SQS_HOST", "127.0.0.1")
+"""Address on which it listens there."""
 
 # Security
 DEBUG = env_flag("DEBUG", default=False)

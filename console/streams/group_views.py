@@ -28,7 +28,7 @@ from queues.control import streams
 from queues.errors import GroupNotFound
 from queues.history import stream_groups
 from queues.stream_models import ConsumerGroup
-from signalbox.calls.streams import Moved
+from signalbox.calls.consumer_groups import Moved
 
 
 @require_safe

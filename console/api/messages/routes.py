@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
 from ninja import Path, Router
 
 from console.api.core import database, idempotency
-from console.api.core.authentication import ApiKey
+from console.api.core.authentication import ApiKey, key_of
 from console.api.core.disconnects import unless_gone
 from console.api.core.responses import answer, moment, nothing
 from console.api.messages import deliveries, sending, shapes
@@ -56,7 +57,8 @@ async def receive(request: Any, queue: Path[str], wanted: shapes.Receive | None 
     if wanted.wait_seconds:
         request.measured.waits()
         messages = await unless_gone(request, receiving, shared_hub().give_back)
-        await deliveries.check_still_received(request, found, messages)
+        authenticate = partial(key_of, request.META.get("HTTP_AUTHORIZATION"))
+        await deliveries.check_still_received(authenticate, found, messages)
     else:
         messages = await receiving
     return answer(200, {"messages": await deliveries.documents(messages)})
@@ -82,6 +84,16 @@ async def nack(
     if outcome is None:
         raise deliveries.lease_lost()
     return nothing({"Signalbox-Outcome": outcome})
+
+
+@router.post(DELIVERY + ":defer", auth=ApiKey("receive"), response={204: None})
+async def defer(request: Any, queue: Path[str], receipt_handle: Path[str], wanted: shapes.Defer) -> HttpResponse:
+    """Put a message off, without a failure. The header Signalbox-Due-At says when it is delivered again."""
+    handle = deliveries.own_handle(await reached_queue(request.auth, queue), receipt_handle)
+    due_at = await database.client().defer(handle, wanted.delay_seconds, state=wanted.state)
+    if due_at is None:
+        raise deliveries.lease_lost()
+    return nothing({"Signalbox-Due-At": moment(due_at) or ""})
 
 
 @router.post(DELIVERY + ":change-visibility", auth=ApiKey("receive"), response={204: None})
@@ -114,6 +126,17 @@ async def nack_batch(request: Any, queue: Path[str], failed: shapes.NackBatch) -
     said = [deliveries.nack_options(one, f"messages[{place}].") for place, one in enumerate(failed.messages)]
     outcomes = await database.client().nack_batch(list(zip(handles, said, strict=True)))
     return answer(200, {"results": deliveries.nacked(handles, outcomes)})
+
+
+@router.post(MESSAGES + ":defer", auth=ApiKey("receive"), response={200: shapes.Settlements})
+async def defer_batch(request: Any, queue: Path[str], wanted: shapes.DeferBatch) -> HttpResponse:
+    """Put messages off, each for its own delay, without a failure."""
+    handles = deliveries.own_handles(
+        await reached_queue(request.auth, queue),
+        [one.receipt_handle for one in wanted.messages],
+        "messages[{}].receiptHandle",
+    )
+    return answer(200, {"results": deliveries.deferred(handles, await deliveries.defer_all(handles, wanted.messages))})
 
 
 @router.post(MESSAGES + ":change-visibility", auth=ApiKey("receive"), response={200: shapes.Settlements})
