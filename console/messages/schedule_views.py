@@ -30,6 +30,7 @@ from queues.messages.rescheduling import MAX_AT_ONCE, reschedule_all, scheduled_
 from queues.messages.rescheduling import reschedule as set_due
 
 MAX_SHOWN = 10
+HEADINGS = {"Run now": "Run {} now", "Reschedule": "Reschedule {}"}
 
 
 def _due_field() -> MomentField:
@@ -140,7 +141,7 @@ def _preview(request: HttpRequest, head: QueueHead, form: RunAllForm, verb: str)
     found = scheduled_among(head.queue, ids)
     return {
         "title": f"{verb} · {head.name}",
-        "heading": f"{verb}: {plural(len(found), 'scheduled message')}",
+        "heading": HEADINGS[verb].format(plural(len(found), "scheduled message")),
         "verb": verb,
         "head": head,
         "tab": "messages",

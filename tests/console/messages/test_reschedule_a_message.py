@@ -78,7 +78,7 @@ def test_several_are_run_or_rescheduled_from_the_list_up_to_a_bound(
     assert page.link("Run now…") == f"/queues/{engine.queue}/run-now?id={first}"
 
     preview = operator.see(f"/queues/{engine.queue}/run-now", id=[first, second, 999_999])
-    assert "Run now: 2 scheduled messages" in preview.text
+    assert "Run 2 scheduled messages now" in preview.text
     refused = operator.submit(f"/queues/{engine.queue}/run-now", status=422, ids=preview.fields()["ids"], reason="")
     assert refused.fields()["ids"] == f"{first} {second}"
     done = operator.submit(f"/queues/{engine.queue}/run-now", ids=f"{first} {second} 999999", reason="partner is back")
