@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from console.access.sign_on import configuration
+from metrics.alerts.web_address import is_web_address
 from pipeline.jobs import schedules
 from queues.database.url import broker_url
 
@@ -30,6 +31,13 @@ def env_text(name: str, default: str) -> str:
 def variables_given(prefix: str) -> frozenset[str]:
     """Return the names of the variables with this prefix that are set and not empty."""
     return frozenset(name for name in os.environ if name.startswith(prefix) and env_text(name, ""))
+
+
+def variables_of_parts(defaults: Mapping[str, str], **fixed: str) -> dict[str, str]:
+    """Return the variables of a server's processes: the defaults, what this process was given, and the fixed ones."""
+    path = os.pathsep.join([str(BASE_DIR), *filter(None, [env_text("PYTHONPATH", "")])])
+    ours = {"DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1", "PYTHONPATH": path}
+    return {**defaults, **{name: value for name, value in os.environ.items() if value}, **ours, **fixed}
 
 
 def env_flag(name: str, default: bool) -> bool:
@@ -110,7 +118,7 @@ def env_url_template(name: str, place: str) -> str:
 
 def env_address(name: str, default: str, schemes: tuple[str, ...]) -> str:
     text = env_text(name, default).rstrip("/")
-    if not _is_address(text, schemes):
+    if not is_web_address(text, schemes):
         raise ImproperlyConfigured(f"{name} must be an address with {' or '.join(schemes)}, not {text!r}")
     return text
 
@@ -119,19 +127,9 @@ def env_addresses(name: str, schemes: tuple[str, ...]) -> list[str]:
     """Read addresses, which may hold a secret: a mistake names their place, not them."""
     addresses = env_list(name, "")
     for place, text in enumerate(addresses, 1):
-        if not _is_address(text, schemes):
+        if not is_web_address(text, schemes):
             raise ImproperlyConfigured(f"{name}: number {place} is no address with {' or '.join(schemes)}")
     return addresses
-
-
-def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
-    if not text.isascii() or not text.isprintable() or " " in text:
-        return False  # it could not be asked for, and the error would quote it
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.username is None and parts.port != 0
-    except ValueError:
-        return False
 
 
 def private_directory(path: Path) -> Path:
@@ -162,11 +160,17 @@ def secret_key() -> str:
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+
+def default_home() -> Path:
+    """Return the folder of the checkout's own files, or of the user's where the package is installed."""
+    return (BASE_DIR if (BASE_DIR / "pyproject.toml").exists() else Path.home()) / ".signalbox"
+
+
 # Where things live
-SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(BASE_DIR / ".signalbox"))).expanduser().absolute()
-"""Default: `.signalbox` in the checkout. Folder for files that must survive a restart: the generated secret key, the
-data of the embedded PostgreSQL, large bodies. It is made for the user who starts Signalbox. On a network file system
-set `DATABASE_URL` as well."""
+SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(default_home()))).expanduser().absolute()
+"""Default: `.signalbox` in the checkout, or in the home of the user who runs an installed package. Folder for files
+that must survive a restart: the generated secret key, the data of the embedded PostgreSQL, large bodies. It is made for
+the user who starts Signalbox. On a network file system set `DATABASE_URL` as well."""
 DATABASE_URL = env_text("DATABASE_URL", "")
 """Default: the embedded PostgreSQL 18. Any URL that `psql` takes, of PostgreSQL 15 or newer, such as
 `postgresql://user:password@host/name?sslmode=verify-full`; several hosts are allowed (docs/run/failover.md). Signalbox
@@ -192,8 +196,8 @@ HTTPS_ONLY = env_flag("HTTPS_ONLY", default=True)
 """Redirect to HTTPS, send HSTS, and set cookies for HTTPS only. Use `false` on your own machine alone; `make demo` sets
 it."""
 SECRET_KEY = secret_key()
-"""Default: generated once into `SIGNALBOX_HOME/secret_key`. Key that signs sessions and encrypts the keys of second
-factors. All replicas need the same one."""
+"""Default: generated once into `SIGNALBOX_HOME/secret_key`. Key that signs sessions, and encrypts the keys of second
+factors and the addresses of alert channels. All replicas need the same one."""
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 """Host names of the console, separated by commas."""
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
@@ -210,8 +214,8 @@ SECOND_FACTOR = env_choice("SECOND_FACTOR", "off", ("off", "optional", "required
 """Whether people give a code of an app beside their password (docs/run/logins.md#second-factor): not at all, if they
 like, or always."""
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS", "")
-"""Former secret keys, separated by commas. Sessions go on, and second factors that were encrypted with them can be
-read."""
+"""Former secret keys, separated by commas. Sessions go on, and second factors and alert channels that were
+encrypted with them can be read."""
 
 # Sign-on by OpenID Connect
 OIDC_ISSUER = env_issuer("OIDC_ISSUER")

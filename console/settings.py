@@ -23,6 +23,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SESSION_COOKIE_NAME = "__Host-signalbox-session" if HTTPS_ONLY else "signalbox-session"
 CSRF_COOKIE_NAME = "__Host-signalbox-csrf" if HTTPS_ONLY else "signalbox-csrf"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "console.web.errors.views.expired_form"
 CSRF_COOKIE_SAMESITE = "Strict"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {

@@ -3,8 +3,9 @@
 from signalbox.async_client import AsyncClient
 from signalbox.async_verbs import AsyncVerbs
 from signalbox.bodies import BodyStore, FileBodies
+from signalbox.calls.consumer_groups import GroupInfo, StreamMessage
 from signalbox.calls.queues import QueueInfo
-from signalbox.calls.streams import Place, StreamMessage
+from signalbox.calls.streams import Place, StreamInfo
 from signalbox.client import Client
 from signalbox.connections.connecting import connect, connect_async
 from signalbox.connections.unavailable import DatabaseUnavailable, Unavailable
@@ -29,6 +30,7 @@ from signalbox.errors import (
     RateLimited,
     ServerUnavailable,
     SignalboxError,
+    StreamClosed,
     StreamNotFound,
     Unauthorized,
     WrongIsolation,
@@ -50,6 +52,7 @@ __all__ = [
     "DeduplicationConflict",
     "FileBodies",
     "Forbidden",
+    "GroupInfo",
     "GroupNotFound",
     "InMaintenance",
     "InvalidArgument",
@@ -71,6 +74,8 @@ __all__ = [
     "Sender",
     "ServerUnavailable",
     "SignalboxError",
+    "StreamClosed",
+    "StreamInfo",
     "StreamMessage",
     "StreamNotFound",
     "Unauthorized",

@@ -10,18 +10,22 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from signalbox.bodies import BodyStore, with_body
-from signalbox.calls import queues, receiving, sending, settling, streams
+from signalbox.calls import consumer_groups, queues, receiving, sending, settling, streams
 from signalbox.calls.call import Call, T
+from signalbox.calls.consumer_groups import GroupInfo, Moved, Point, StreamMessage, last_of_each
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions
 from signalbox.calls.settling import NackOptions, SettledWait
-from signalbox.calls.streams import Moved, Place, Point, StreamMessage, last_of_each
+from signalbox.calls.streams import Place, StreamInfo
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
 from signalbox.tracing.spans import received
 
 
 class AsyncVerbs:
-    """The verbs that every client has. Refusals are raised as errors of `signalbox.errors`."""
+    """The verbs that every client has. Refusals are raised as errors of `signalbox.errors`.
+
+    Streams are kept for their retention and read by consumer groups, each at its own positions.
+    """
 
     _bodies: BodyStore | None = None
 
@@ -183,51 +187,6 @@ class AsyncVerbs:
         """Report to the console that this consumer of the queue is alive, with its details."""
         await self._run(queues.announce_consumer(queue, consumer, details))
 
-    async def close(self) -> None:
-        """Close the connections that the client has opened. A later call opens others."""
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def _run(self, call: Call[T]) -> T:
-        """Carry out one call and return its result."""
-        raise NotImplementedError
-
-    async def _send(self, call: Call[T]) -> T:
-        """Carry out one call that sends payloads, and return its result."""
-        return await self._run(call)
-
-    def _received(self, queue: str, messages: list[Message], began_ns: int) -> list[Message]:
-        received(queue, messages, began_ns)
-        return [with_body(message, self._bodies) for message in messages]
-
-
-class AsyncDatabaseVerbs(AsyncVerbs):
-    """The verbs of a client in the database: those of every client, `purge`, and those of streams.
-
-    Streams are kept for their retention and read by consumer groups, each at its own positions.
-    """
-
-    async def purge(
-        self,
-        queue: str,
-        *,
-        through_message_id: int | None = None,
-        states: Sequence[str] = ("ready", "scheduled", "waiting"),
-        max_messages: int = 10_000,
-        keep_seconds: float = queues.TRASH_SECONDS,
-    ) -> int:
-        """Remove up to `max_messages` messages from the queue; returns their number. Repeat until it returns 0.
-
-        The messages stay in the trash for `keep_seconds`, where an undo in the console restores them; with 0 they are
-        deleted for good.
-        """
-        return await self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))
-
     async def create_stream(
         self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
     ) -> int:
@@ -237,6 +196,13 @@ class AsyncDatabaseVerbs(AsyncVerbs):
     async def configure_stream(self, name: str, settings: Mapping[str, object]) -> int:
         """Change the settings that are named, and leave the others; returns the stream's id."""
         return await self._run(streams.configure_stream(name, settings))
+
+    async def list_streams(self, prefix: str = "") -> list[StreamInfo]:
+        """List the streams whose names begin with the prefix, by name, with their settings.
+
+        Over HTTP, only streams that the API key reaches are listed.
+        """
+        return await self._run(streams.list_streams(prefix))
 
     async def append(
         self,
@@ -257,9 +223,10 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         *,
         keys: Sequence[str | None] | None = None,
         attributes: Sequence[Mapping[str, object] | None] | None = None,
+        trace_ids: Sequence[str | None] | None = None,
     ) -> list[Place]:
         """Append many messages, all or none; returns their places in the order of the payloads."""
-        return await self._run(streams.append_batch(stream, payloads, keys, attributes))
+        return await self._run(streams.append_batch(stream, payloads, keys, attributes, trace_ids))
 
     async def create_group(
         self,
@@ -275,19 +242,23 @@ class AsyncDatabaseVerbs(AsyncVerbs):
 
         With a queue, the group is a subscription: the messages that it reads are sent there.
         """
-        return await self._run(streams.create_group(stream, name, point, at, queue, queue_window))
+        return await self._run(consumer_groups.create_group(stream, name, point, at, queue, queue_window))
 
     async def drop_group(self, stream: str, group: str) -> bool:
         """Drop a consumer group and its positions; True when there was one."""
-        return await self._run(streams.drop_group(stream, group))
+        return await self._run(consumer_groups.drop_group(stream, group))
+
+    async def list_groups(self, stream: str) -> list[GroupInfo]:
+        """List the consumer groups of the stream by name, and how far each has read."""
+        return await self._run(consumer_groups.list_groups(stream))
 
     async def join_group(self, stream: str, group: str, member: str, *, lease_seconds: float = 30.0) -> dict[int, int]:
         """Join a consumer group, or stay in it, for `lease_seconds`; returns the epoch of each partition it now has."""
-        return await self._run(streams.join_group(stream, group, member, lease_seconds))
+        return await self._run(consumer_groups.join_group(stream, group, member, lease_seconds))
 
     async def leave_group(self, stream: str, group: str, member: str) -> int:
         """Leave a consumer group: other members get the partitions; returns the number of these partitions."""
-        return await self._run(streams.leave_group(stream, group, member))
+        return await self._run(consumer_groups.leave_group(stream, group, member))
 
     async def read_stream(
         self, stream: str, group: str, member: str, max_messages: int = 100, *, wait_seconds: float = 0.0
@@ -297,16 +268,16 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         Reading joins the group and keeps the member in it. In each partition messages come in the order of
         positions, and none is skipped that commits later. Of an empty stream, reading waits up to `wait_seconds`.
         """
-        return await self._run(streams.read_stream(stream, group, member, max_messages, wait_seconds))
+        return await self._run(consumer_groups.read_stream(stream, group, member, max_messages, wait_seconds))
 
     async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
         """Commit that the group has read the partition up to this place.
 
         False: the partition is no longer the member's, was rewound, or the group has committed this place already.
         The caller's transaction commits its own work and the offset together: roll it back when this is False. A
-        place that no read has returned raises `InvalidArgument`.
+        place that no read has returned raises `InvalidArgument`. Over HTTP the offset commits by itself.
         """
-        return await self._run(streams.commit_offset(stream, group, member, *place, epoch))
+        return await self._run(consumer_groups.commit_offset(stream, group, member, *place, epoch))
 
     async def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
         """Commit the offsets of these messages, one for each partition; False when any commit was refused."""
@@ -331,4 +302,46 @@ class AsyncDatabaseVerbs(AsyncVerbs):
 
         Commits of messages that members have read before are refused from then on.
         """
-        return await self._run(streams.rewind(stream, group, point, at, partition, position, dry_run))
+        return await self._run(consumer_groups.rewind(stream, group, point, at, partition, position, dry_run))
+
+    async def close(self) -> None:
+        """Close the connections that the client has opened. A later call opens others."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _run(self, call: Call[T]) -> T:
+        """Carry out one call and return its result."""
+        raise NotImplementedError
+
+    async def _send(self, call: Call[T]) -> T:
+        """Carry out one call that sends payloads, and return its result."""
+        return await self._run(call)
+
+    def _received(self, queue: str, messages: list[Message], began_ns: int) -> list[Message]:
+        received(queue, messages, began_ns)
+        return [with_body(message, self._bodies) for message in messages]
+
+
+class AsyncDatabaseVerbs(AsyncVerbs):
+    """The verbs of a client in the database: those of every client, and `purge`."""
+
+    async def purge(
+        self,
+        queue: str,
+        *,
+        through_message_id: int | None = None,
+        states: Sequence[str] = ("ready", "scheduled", "waiting"),
+        max_messages: int = 10_000,
+        keep_seconds: float = queues.TRASH_SECONDS,
+    ) -> int:
+        """Remove up to `max_messages` messages from the queue; returns their number. Repeat until it returns 0.
+
+        The messages stay in the trash for `keep_seconds`, where an undo in the console restores them; with 0 they are
+        deleted for good.
+        """
+        return await self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))

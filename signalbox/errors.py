@@ -95,6 +95,10 @@ class QueueClosed(SignalboxError):
     """The queue is closed and accepts no messages."""
 
 
+class StreamClosed(QueueClosed):
+    """The stream is closed and accepts no messages."""
+
+
 @dataclass(eq=False, repr=False)
 class InMaintenance(SignalboxError):
     """Maintenance of the installation refuses sends; nothing was done.
@@ -246,7 +250,7 @@ _BY_SQLSTATE: dict[str, Callable[[Refusal], SignalboxError]] = {
     "SB404": _not_found,
     "SB409": _deduplication_conflict,
     "SB413": lambda refusal: PayloadTooLarge(refusal.message),
-    "SB423": lambda refusal: QueueClosed(refusal.message),
+    "SB423": lambda refusal: (StreamClosed if refusal.column == "stream" else QueueClosed)(refusal.message),
     "SB424": _queue_in_use,
     "SB425": lambda refusal: WrongIsolation(refusal.message),
     "SB429": lambda refusal: QuotaExceeded(refusal.message, **_facts(refusal), field=refusal.column),

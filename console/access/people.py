@@ -15,10 +15,12 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.access import sessions
 from console.access.roles import ROLES, requires
+from console.web import refused_forms
 from console.web.forms import password_field
 from console.web.htmx import render_page
 from queues import audit
@@ -30,8 +32,10 @@ NO_ROLE = "No global role"
 class PersonForm(forms.Form):
     """A person's role for all queues, and whether the person may log in."""
 
-    role = forms.ChoiceField(choices=[("", NO_ROLE), *((role, role) for role in ROLES)], required=False)
-    active = forms.BooleanField(required=False)
+    role = forms.ChoiceField(
+        label="Global role", choices=[("", NO_ROLE), *((role, role) for role in ROLES)], required=False
+    )
+    active = forms.BooleanField(label="Login enabled", required=False)
 
     def clean(self) -> dict[str, Any] | None:
         """Refuse a request without the field for the role; a browser always sends the field, even if it is empty."""
@@ -100,16 +104,23 @@ def change(request: HttpRequest, person_id: int) -> HttpResponse:
     """POST /people/<id>: change the role, or the right to log in. People cannot change their own role."""
     person = find(person_id)
     form = PersonForm(request.POST)
-    if person == request.user:
-        messages.error(request, "Nothing was changed: another administrator must change your own role.")
-    elif person.is_superuser and not request.user.is_superuser:
-        messages.error(request, "Nothing was changed: only a superuser changes a superuser.")
-    elif not form.is_valid():
-        messages.error(request, "Nothing was changed: choose one of the roles.")
-    else:
-        _change(request, person, form)
-        messages.success(request, f"Changed {person.get_username()}.")
+    if objection := _objection(request, person):
+        form.add_error(None, objection)
+    if not form.is_valid():
+        title = f"Change {person.get_username()}"
+        return refused_forms.show(request, form, title=title, verb="Save", page=reverse("people"))
+    _change(request, person, form)
+    messages.success(request, f"Changed {person.get_username()}.")
     return redirect("people")
+
+
+def _objection(request: HttpRequest, person: User) -> str:
+    """Return why this administrator may not change the person, or nothing."""
+    if person == request.user:
+        return "Another administrator must change your own role."
+    if person.is_superuser and not request.user.is_superuser:
+        return "Only a superuser changes a superuser."
+    return ""
 
 
 def find(person_id: int) -> User:

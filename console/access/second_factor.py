@@ -8,9 +8,6 @@ passwords, so six digits cannot be tried one after another.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +18,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal import auth as totp
 from allauth.mfa.utils import decrypt, encrypt
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
@@ -35,6 +32,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from console.access import lockout
 from queues import audit
+from queues.encryption import cipher
 
 PASSED = "second_factor"  # in the session: a code was given
 PENDING = "second_factor_secret"  # in the session, encrypted: a secret without a confirming code
@@ -224,13 +222,6 @@ class SealingAdapter(DefaultMFAAdapter):
 
     def get_totp_label(self, user: AbstractBaseUser) -> str:
         return f"{self.get_totp_issuer()}:{user.get_username()}"
-
-
-def cipher(purpose: bytes) -> MultiFernet:
-    """Return a cipher that encrypts with SECRET_KEY, and also decrypts with the fallback keys."""
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    derived = [hmac.digest(key.encode(), purpose, hashlib.sha256) for key in keys]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(one)) for one in derived])
 
 
 def picture_of(address: str) -> SafeString:

@@ -10,6 +10,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.http import require_POST, require_safe
@@ -17,8 +18,9 @@ from django.views.decorators.http import require_POST, require_safe
 from console.access import roles
 from console.access.roles import requires
 from console.overview import standings
+from console.web import refused_forms
 from console.web.errors import views as error_views
-from console.web.forms import ReasonForm, refuse
+from console.web.forms import REASON_CHARACTERS, refusals, refuse, tell
 from console.web.htmx import render_page
 from queues.control import maintenance
 from queues.errors import InvalidArgument
@@ -68,6 +70,14 @@ class MaintenanceForm(forms.Form):
         """Return the announced end, counted from now."""
         minutes = int(self.cleaned_data["minutes"])
         return timezone.now() + timedelta(minutes=minutes) if minutes else None
+
+
+class EndForm(forms.Form):
+    """The result of the maintenance, for the audit."""
+
+    reason = forms.CharField(
+        label="Result", max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit."
+    )
 
 
 @require_safe
@@ -120,18 +130,16 @@ def begin(request: HttpRequest) -> HttpResponse:
 @requires("maintain")
 def end(request: HttpRequest) -> HttpResponse:
     """POST /maintenance/end: end maintenance mode; every queue returns to its state before."""
-    form = ReasonForm(request.POST)
-    reason = form.cleaned_data["reason"] if form.is_valid() else ""
-    try:
-        ended = maintenance.end(actor=request.user.get_username(), reason=reason)
-        standings.forget()
-        if ended is None:
-            messages.warning(request, "Maintenance had ended already.")
-        else:
-            messages.success(request, "Maintenance ended. Every queue has its earlier state.")
-    except InvalidArgument as error:
-        messages.error(request, f"Nothing was changed: {error}")
-    return redirect("maintenance")
+    form = EndForm(request.POST)
+    if form.is_valid():
+        with refusals(form):
+            ended = maintenance.end(actor=request.user.get_username(), reason=form.cleaned_data["reason"])
+            standings.forget()
+            done = "Maintenance ended. Every queue has its earlier state."
+            tell(request, ended is not None, done, "maintenance had ended already")
+            return redirect("maintenance")
+    page = reverse("maintenance")
+    return refused_forms.show(request, form, title="End maintenance", verb="End maintenance", page=page)
 
 
 def _answer(request: HttpRequest, form: MaintenanceForm) -> HttpResponse:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
@@ -17,12 +19,13 @@ from console.access.reauthentication import confirms
 from console.access.roles import requires
 from console.access.subjects import TENANT
 from console.overview import standings
-from console.web.forms import REASON_CHARACTERS, refuse, setting_field
+from console.web.forms import REASON_CHARACTERS, refusals, setting_field
 from console.web.htmx import render_form, render_page
+from console.web.reviews import Review, ReviewedForm, review
 from console.web.wording import byte_size, number, plural, rate, span
 from queues.control import quotas
 from queues.control.quotas import TenantUse
-from queues.errors import SignalboxError
+from queues.models import AuditEvent, Tenant
 from queues.settings import QUOTAS
 
 
@@ -81,11 +84,14 @@ def usage_of(use: TenantUse, name: str) -> Usage:
     return Usage(measure.heading, used, limit, words, measure.in_words(limit) if limit else "")
 
 
-class QuotaForm(forms.Form):
-    """A form for the quotas of a tenant. `changes()` returns those that differ from the values shown."""
+class QuotaForm(ReviewedForm):
+    """A form for the quotas of a tenant."""
+
+    settings = QUOTAS
 
     def __init__(self, data: Any = None, *, use: TenantUse) -> None:
-        super().__init__(data, initial={name: getattr(use.tenant, name) for name in QUOTAS})
+        self.before = quotas_of(use.tenant)
+        super().__init__(data, initial=self.before)
         for name, quota in QUOTAS.items():
             self.fields[name] = setting_field(quota)
             if (used := MEASURES[name].used_by(use)) is not None:
@@ -93,10 +99,6 @@ class QuotaForm(forms.Form):
         self.fields["reason"] = forms.CharField(
             max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
         )
-
-    def changes(self) -> dict[str, Any]:
-        """Return the quotas that differ from the values that the page showed."""
-        return {name: self.cleaned_data[name] for name in self.changed_data if name in QUOTAS}
 
     def quotas(self) -> list[forms.BoundField]:
         return [self[name] for name in QUOTAS]
@@ -128,34 +130,50 @@ def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
         raise Http404("There is no such tenant.")
     tenant = use.tenant
     form = QuotaForm(request.POST if request.method == "POST" else None, use=use)
-    if form.is_valid() and _change(request, use, form):
-        return redirect("tenant", tenant_id)
+    found = None
+    if form.is_valid():
+        with refusals(form):
+            found = _save(request, use, form)
+            if found is None:
+                return redirect("tenant", tenant_id)
     context = {
         "title": f"Tenant {tenant.name}",
         "tenant": tenant,
         "form": form,
+        "review": found,
+        "mistake": found and found.mistake,
         "denied": roles.denial(request.user, "configure"),
     }
     return render_form(request, "administration/tenants/edit.html", context)
 
 
-def _change(request: HttpRequest, use: TenantUse, form: QuotaForm) -> bool:
-    """Change the quotas that differ from the values shown, and warn of quotas below the present use."""
-    changed, reason = form.changes(), form.cleaned_data["reason"]
-    try:
-        tenant = quotas.set_quota(use.tenant.name, changed, actor=request.user.get_username(), reason=reason)
-    except SignalboxError as error:
-        refuse(form, error)
-        return False
+@transaction.atomic
+def _save(request: HttpRequest, use: TenantUse, form: QuotaForm) -> Review | None:
+    """Save quotas that the person has reviewed as they are. Return the review that is still to be confirmed."""
+    locked = Tenant.objects.select_for_update(no_key=True).get(pk=use.tenant.pk)
+    found = review(form, quotas_of(locked), AuditEvent.objects.filter(details__tenant=locked.name))
+    if not found.is_confirmed(request.POST):
+        return replace(found, warnings=list(_warnings(use, found))).after(request.POST)
+    actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+    quotas.set_quota(locked.name, found.changes, actor=actor, reason=reason)
     standings.forget()
-    done = f"Changed {plural(len(changed), 'quota')} of {tenant.name}." if changed else "Nothing was changed."
+    changed = len(found.changes)
+    done = f"Changed {plural(changed, 'quota')} of {locked.name}." if changed else "Nothing was changed."
     messages.success(request, done)
-    for name in changed:
-        usage = usage_of(replace(use, tenant=tenant), name)
+    return None
+
+
+def _warnings(use: TenantUse, found: Review) -> Iterator[str]:
+    """Say which new quotas are below the present use, and what that means."""
+    after = replace(use, tenant=copy(use.tenant))
+    for name, value in found.changes.items():
+        setattr(after.tenant, name, value)
+        usage = usage_of(after, name)
         if usage.is_above:
-            messages.warning(request, _above(usage, quotas.CONSEQUENCES[name]))
-    return True
+            words = f"{usage.used_words} in use, above the new quota of {usage.limit_words}"
+            yield f"{usage.heading}: {words}: {quotas.CONSEQUENCES[name]}"
 
 
-def _above(usage: Usage, consequence: str) -> str:
-    return f"{usage.heading}: {usage.used_words} in use, above the new quota of {usage.limit_words}: {consequence}"
+def quotas_of(tenant: Tenant) -> dict[str, Any]:
+    """Return the value of each quota by name."""
+    return {name: getattr(tenant, name) for name in QUOTAS}

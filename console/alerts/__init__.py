@@ -1,1 +1,1 @@
-"""Alerts, silences, notifications and runbooks."""
+"""Alerts, silences, channels, notifications and runbooks."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -28,7 +27,9 @@ from console.web.sidebar import Badge
 from console.web.wording import plural
 from dlq.filters import FilterError
 from metrics.alerts import alert_list, message_text, receiving
-from metrics.alerts.models import Alert, Notification
+from metrics.alerts import notifications as deliveries
+from metrics.alerts.channels import shown_address
+from metrics.alerts.models import Alert, AlertChannel, Notification
 from queues.errors import InvalidArgument
 
 KEYS = {
@@ -151,9 +152,8 @@ class Row:
     @property
     def target(self) -> str:
         """Name the recipient; of a webhook the host alone, since the rest of its address may be a secret."""
-        if self.notification.channel == Notification.Channel.MAIL:
-            return self.notification.target
-        return urlsplit(self.notification.target).hostname or ""
+        one = self.notification
+        return one.target if one.alert_channel is not None else shown_address(one.channel, one.target)
 
 
 @require_safe
@@ -165,7 +165,6 @@ def notifications(request: HttpRequest) -> HttpResponse:
         "title": "Notifications",
         "rows": [Row(one) for one in page.rows],
         "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'message')} shown"),
-        "mails": len(settings.ALERTS_MAIL_TO),
-        "webhooks": len(settings.ALERTS_WEBHOOKS),
+        "has_channels": deliveries.set_by_environment() or AlertChannel.objects.filter(enabled=True).exists(),
     }
     return render_page(request, "alerts/notifications.html", "alerts/_notifications.html", context)

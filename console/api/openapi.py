@@ -30,6 +30,10 @@ ONCE = (
     "/queues/{queue}/messages:batch",
     "/queues/{queue}:redrive",
     "/queues/{queue}:purge",
+    "/streams",
+    "/streams/{stream}/messages",
+    "/streams/{stream}/messages:batch",
+    "/streams/{stream}/groups/{group}:commit",
 )
 WAITS = (429, 503)
 
@@ -39,6 +43,8 @@ EXAMPLES: dict[str, Any] = {
     "message_id": "msg_123",
     "redrive_id": "redrive_17",
     "purge_id": "purge_4",
+    "stream": "orders",
+    "group": "billing",
 }
 IDEMPOTENCY_KEY: dict[str, Any] = {
     "in": "header",
@@ -47,6 +53,41 @@ IDEMPOTENCY_KEY: dict[str, Any] = {
     "description": "Repeated within a day, the request is answered as the first time and has no further effect.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     "example": "6d096e2f-9b96-41d9-a5f8-1a3f8d5427e4",
+}
+TAGS = {
+    "queues": "Queues and their settings.",
+    "messages": "Sending, receiving and settling messages.",
+    "consumers": "Consumers that report what they do.",
+    "streams": "Streams, and the consumer groups that read them.",
+    "redrives": "Dead letters that are sent again.",
+    "purges": "Messages that are deleted.",
+}
+#: Ids of operations, by tag and function; a generator makes the names of its functions from them.
+IDS = {
+    "messages.send": "sendMessage",
+    "messages.send_each": "sendMessages",
+    "messages.peek": "peekMessages",
+    "messages.receive": "receiveMessages",
+    "messages.ack": "ackMessage",
+    "messages.nack": "nackMessage",
+    "messages.change_visibility": "changeVisibility",
+    "messages.ack_batch": "ackMessages",
+    "messages.nack_batch": "nackMessages",
+    "messages.change_visibility_batch": "changeVisibilities",
+    "messages.message_outcome": "getMessageOutcome",
+    "messages.message_outcome_anywhere": "findMessageOutcome",
+    "streams.seek": "seekGroup",
+    "redrives.redrive": "startRedrive",
+    "redrives.browse": "listRedrives",
+    "redrives.show": "getRedrive",
+    "redrives.set_rate": "setRedriveRate",
+    "redrives.pause": "pauseRedrive",
+    "redrives.resume": "resumeRedrive",
+    "redrives.cancel": "cancelRedrive",
+    "purges.plan": "planPurge",
+    "purges.purge": "startPurge",
+    "purges.show": "getPurge",
+    "purges.cancel": "cancelPurge",
 }
 #: The verbs of routes that have names of their own.
 ROUTES = {"get_queue": "describe_queue", "message_outcome_anywhere": "message_outcome"}
@@ -72,12 +113,16 @@ def document() -> dict[str, Any]:
     described["info"]["description"] = (
         "A durable message queue inside PostgreSQL. Every refusal is a problem document; names are in camelCase."
     )
-    described.pop("servers", None)
+    described["info"]["license"] = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+    described["servers"] = [{"url": "/", "description": "The installation that serves this document."}]
     described["components"]["schemas"]["Problem"] = _problem()
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             _complete(path.removeprefix(PREFIX.rstrip("/")), method, operation)
     _without_noise(described)
+    named = {tag for operations in described["paths"].values() for one in operations.values() for tag in one["tags"]}
+    described["tags"] = [{"name": name, "description": TAGS.get(name, f"{name}.")} for name in sorted(named)]
+    _remove_unused(described)
     return described
 
 
@@ -94,7 +139,15 @@ def scopes() -> dict[tuple[str, str], str]:
     }
 
 
+def _operation_id(operation: dict[str, Any]) -> str:
+    """Name an operation in camelCase: by its entry of `IDS`, or else as its function."""
+    function = operation["summary"].lower().replace(" ", "_")
+    return IDS.get(f"{operation['tags'][0]}.{function}") or wire_field(function)
+
+
 def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
+    operation["operationId"] = _operation_id(operation)
+    _simplify_body(operation)
     if text := _documentation(operation["summary"].lower().replace(" ", "_")):
         operation["summary"] = text.removesuffix(".")
         operation["description"] = f"{text} {operation.get('description', '')}".strip()
@@ -111,6 +164,16 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     if path in HEADERS:
         name, schema = HEADERS[path]
         responses[204]["headers"] = {name: {"schema": schema, "required": True}}
+
+
+def _simplify_body(operation: dict[str, Any]) -> None:
+    """Describe a body that may be left out by `required` alone, and not as null besides."""
+    if "requestBody" not in operation:
+        return
+    content = operation["requestBody"]["content"][JSON]
+    alternatives = [one for one in content["schema"].get("anyOf", ()) if one != {"type": "null"}]
+    if len(alternatives) == 1:
+        content["schema"] = alternatives[0]
 
 
 def _documentation(route: str) -> str:
@@ -167,14 +230,36 @@ def _problem() -> dict[str, Any]:
 
 
 def _without_noise(value: Any) -> None:
-    """Remove titles that repeat names, and null defaults of fields that cannot be null."""
+    """Remove titles that repeat names, null defaults of fields that cannot be null, and lists of fractions."""
     if isinstance(value, dict):
-        if isinstance(value.get("title"), str) and ("type" in value or "anyOf" in value or "enum" in value):
-            del value["title"]
-        if value.get("default", 0) is None and "anyOf" not in value:
-            del value["default"]
+        _simplify(value)
         for one in value.values():
             _without_noise(one)
     elif isinstance(value, list):
         for one in value:
             _without_noise(one)
+
+
+def _simplify(schema: dict[str, Any]) -> None:
+    if isinstance(schema.get("title"), str) and ("type" in schema or "anyOf" in schema or "enum" in schema):
+        del schema["title"]
+    if schema.get("default", 0) is None and "anyOf" not in schema:
+        del schema["default"]
+    if isinstance(choices := schema.get("enum"), list) and any(isinstance(one, float) for one in choices):
+        del schema["enum"]
+        schema.update(_number(schema, choices))
+
+
+def _number(schema: dict[str, Any], choices: list[float]) -> dict[str, Any]:
+    """Describe a number of a list in words: no generator has a type for a list of fractions."""
+    words = f"One of {', '.join(f'{one:g}' for one in choices)}."
+    text = f"{schema.get('description', '')} {words}".strip()
+    return {"type": "number", "minimum": min(choices), "maximum": max(choices), "description": text}
+
+
+def _remove_unused(described: dict[str, Any]) -> None:
+    """Remove the schemas to which nothing refers."""
+    schemas = described["components"]["schemas"]
+    while unused := set(schemas) - set(re.findall(r"#/components/schemas/(\w+)", repr(described))):
+        for name in unused:
+            del schemas[name]

@@ -17,6 +17,7 @@ from console.api.messages import peeking
 from console.api.purges import routes as purges
 from console.api.queues import routes as queues
 from console.api.redrives import routes as redrives
+from console.api.streams import routes as streams
 
 
 class SegmentConverter(StringConverter):
@@ -38,7 +39,7 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
-for router in (queues.router, peeking.router, queues.consumers, redrives.router, purges.router):
+for router in (queues.router, peeking.router, queues.consumers, redrives.router, purges.router, streams.router):
     api.add_router("", router)
 
 

@@ -69,9 +69,9 @@ class Schemas:
         return ", ".join([_TYPES.get(schema.get("type", ""), "any JSON"), *_bounds(schema)])
 
     def _object(self, schema: Schema) -> Schema:
-        """Return the object among several alternatives."""
+        """Return the object among several alternatives; an object's own alternatives only limit its values."""
         schema = self.resolved(schema)
-        for one in schema.get("anyOf", ()):
+        for one in () if "properties" in schema else schema.get("anyOf", ()):
             if "properties" in (found := self.resolved(one)):
                 return found
         return schema

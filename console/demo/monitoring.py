@@ -14,9 +14,9 @@ from typing import Any
 
 from django.conf import settings
 
-from console.demo.supervisor import Part
+from console.server.parts import HOST
+from console.server.supervisor import Part
 
-HOST = "127.0.0.1"
 # From the console's port: 8000 makes 9090 and 9093, where people look for them.
 PROMETHEUS_ABOVE, ALERTMANAGER_ABOVE = 1090, 1093
 RULES = settings.BASE_DIR / "dashboards" / "alerts"

@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.http import require_http_methods
 
@@ -19,6 +20,7 @@ from console.masking import masked
 from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
+from console.web import refused_forms
 from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
 from console.web.htmx import render_form
 from dlq.filters import FilterError
@@ -61,8 +63,7 @@ def edit(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
         text = _payload_text(story)
         original = editing.shown(text)
     except (DoesNotApply, InvalidArgument) as error:
-        notices.error(request, f"Message {message_id} cannot be edited: {error}.")
-        return redirect("message", name, message_id)
+        return _unchangeable(request, name, message_id, f"Message {message_id} cannot be edited: {error}.")
     if fields and "payload" not in request.POST:
         return _reveal(request, head, story, fields, _initial(text, original))
     form = EditForm(request.POST if request.method == "POST" else None, initial=_initial(text, original))
@@ -70,6 +71,16 @@ def edit(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
         with refusals(form):
             return redirect("redrive_plan", _make(request, story, form, text).pk)
     return _page(request, head, story, form=form)
+
+
+def _unchangeable(request: HttpRequest, name: str, message_id: int, why: str) -> HttpResponse:
+    """Say why the message cannot be edited: on its page, or above the edit that was sent."""
+    page, form = reverse("message", args=[name, message_id]), EditForm(request.POST)
+    if "payload" in request.POST:
+        form.add_error(None, why)
+        return refused_forms.show(request, form, title=f"Edit message {message_id}", verb="Preview changes", page=page)
+    notices.error(request, why)
+    return redirect(page)
 
 
 def _payload_text(story: Story) -> str:

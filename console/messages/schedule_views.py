@@ -8,14 +8,15 @@ from django import forms
 from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.queues import head as queue_head
-from console.web.forms import ReasonForm, first_mistake
+from console.web import refused_forms
+from console.web.forms import ReasonForm, refusals
 from console.web.wording import clock
-from queues.errors import SignalboxError
 from queues.messages.rescheduling import reschedule as set_due
 
 
@@ -33,29 +34,25 @@ class RescheduleForm(ReasonForm):
 @requires("redrive", of=QUEUE)
 def reschedule(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     """POST /queues/<name>/messages/<id>/reschedule: another time at which the scheduled message becomes ready."""
-    return _change(request, name, message_id, RescheduleForm(request.POST))
+    return _change(request, name, message_id, RescheduleForm(request.POST), "Reschedule")
 
 
 @require_POST
 @requires("redrive", of=QUEUE)
 def run_now(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     """POST /queues/<name>/messages/<id>/run-now: the scheduled message becomes ready now."""
-    return _change(request, name, message_id, ReasonForm(request.POST))
+    return _change(request, name, message_id, ReasonForm(request.POST), "Run now")
 
 
-def _change(request: HttpRequest, name: str, message_id: int, form: ReasonForm) -> HttpResponse:
-    head = queue_head.find(name)
-    if not form.is_valid():
-        notices.error(request, f"Nothing was changed: {first_mistake(form)}")
-        return redirect("message", name, message_id)
-    due, reason = form.cleaned_data.get("due"), form.cleaned_data["reason"]
-    try:
-        due_at = set_due(head.queue, message_id, due, actor=request.user.get_username(), reason=reason)
-    except SignalboxError as error:
-        notices.error(request, f"Nothing was changed: {error}.")
-    else:
-        _announce(request, message_id, due_at)
-    return redirect("message", name, message_id)
+def _change(request: HttpRequest, name: str, message_id: int, form: ReasonForm, verb: str) -> HttpResponse:
+    head, page = queue_head.find(name), reverse("message", args=[name, message_id])
+    if form.is_valid():
+        due, reason = form.cleaned_data.get("due"), form.cleaned_data["reason"]
+        with refusals(form):
+            due_at = set_due(head.queue, message_id, due, actor=request.user.get_username(), reason=reason)
+            _announce(request, message_id, due_at)
+            return redirect(page)
+    return refused_forms.show(request, form, title=f"{verb}: message {message_id}", verb=verb, page=page)
 
 
 def _announce(request: HttpRequest, message_id: int, due_at: datetime | None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from console.web.forms import REASON_CHARACTERS, PlainFloatField, measured, setting_field
+from console.web.reviews import ReviewedForm
 from queues.control.renaming import GRACE_SECONDS
 from queues.models import Queue
 from queues.settings import HEADINGS, ORDERED, SETTINGS, broken
@@ -29,8 +30,10 @@ def _queue_name(more_help: str = "", label: str | None = None) -> forms.RegexFie
     )
 
 
-class SettingsForm(forms.Form):
-    """A form for the settings of a queue. `changes()` returns the settings to change."""
+class SettingsForm(ReviewedForm):
+    """A form for the settings of a queue."""
+
+    settings = SETTINGS
 
     def __init__(self, data: Any = None, *, queue: Queue | None = None) -> None:
         self.queue = queue
@@ -40,11 +43,6 @@ class SettingsForm(forms.Form):
             if name not in NOT_IN_FORM:
                 self.fields[name] = setting_field(setting)
                 self.fields[name].is_changed = self.before[name] != setting.default  # type: ignore[attr-defined]
-
-    def changes(self) -> dict[str, Any]:
-        """Return the valid settings that differ from the values that were shown; an empty text is null."""
-        names = [name for name in self.changed_data if name in SETTINGS and name in self.cleaned_data]
-        return {name: self.cleaned_data[name] if self.cleaned_data[name] != "" else None for name in names}
 
     def clean(self) -> dict[str, Any]:
         """Check settings against each other: each broken rule is an error at a changed setting."""
@@ -92,16 +90,6 @@ class ConfigureForm(SettingsForm):
         if self.changes().get("closed") and not given.get("reason"):
             self.add_error("reason", "Give a reason: a closed queue refuses all sends.")
         return given
-
-    def shown(self, name: str) -> Any:
-        """Return the value of a setting that the page showed; the value of the queue if the form does not say."""
-        field = self.fields[name]
-        text = field.hidden_widget().value_from_datadict(self.data, self.files, self.add_initial_prefix(name))
-        try:
-            value = self.before[name] if text is None else field.clean(text)
-        except forms.ValidationError:
-            return self.before[name]
-        return None if value == "" else value
 
 
 class LaneLimitForm(forms.Form):

@@ -1,84 +1,25 @@
-"""The review of changed settings before they are saved: old and new values, effects, conflicts and warnings."""
+"""The review of a queue's settings: what every review has, and warnings about this queue."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from console.queues.forms import ConfigureForm
-from console.web.wording import MINUTE, number, plural, span
+from console.web import reviews
+from console.web.reviews import Review
+from console.web.wording import number
 from queues.counters.queue_numbers import QueueNumbers
 from queues.models import AuditEvent, Queue
-from queues.settings import ADVISED, SETTINGS, Setting, broken
-
-
-@dataclass(frozen=True)
-class Line:
-    """One changed setting: its value before and after, its default, its effect, and a conflict with another person."""
-
-    label: str
-    before: str
-    after: str
-    default: str
-    effect: str
-    conflict: str
-
-
-@dataclass(frozen=True)
-class Review:
-    """All changes of a form against the queue as it is now."""
-
-    changes: Mapping[str, Any]
-    lines: list[Line]
-    warnings: list[str]
-    digest: str
-    """Identifies the reviewed values: other values, or a change by another person, need another review."""
-
-    @property
-    def title(self) -> str:
-        return plural(len(self.lines), "change")
+from queues.settings import ADVISED, SETTINGS, broken
 
 
 def review(form: ConfigureForm, numbers: QueueNumbers, queue: Queue) -> Review:
-    """Compare a valid form with the queue as it is now; values that the queue has already are no changes."""
-    changes = {name: value for name, value in form.changes().items() if getattr(queue, name) != value}
-    before = {name: getattr(queue, name) for name in SETTINGS}
-    lines = [
-        _line(SETTINGS[name], before[name], value, _conflict(form, queue, name)) for name, value in changes.items()
-    ]
-    compared = json.dumps([[name, before[name], value] for name, value in changes.items()])
-    digest = hashlib.sha256(compared.encode()).hexdigest()
-    return Review(changes, lines, list(_warnings(numbers, {**before, **changes}, changes)), digest)
-
-
-def _line(setting: Setting, before: Any, after: Any, conflict: str) -> Line:
-    shown = [_shown(setting, value) for value in (before, after, setting.default)]
-    return Line(setting.label, *shown, setting.effect, conflict)
-
-
-def _shown(setting: Setting, value: Any) -> str:
-    """Return a value with its unit, and a long number of seconds also in larger units."""
-    text = setting.shown(value)
-    is_long = setting.unit == "seconds" and isinstance(value, int | float) and value >= 2 * MINUTE
-    return f"{text} ({span(value)})" if is_long else text
-
-
-def _conflict(form: ConfigureForm, queue: Queue, name: str) -> str:
-    """Say who changed this setting after the form was opened; empty if the form shows the current value."""
-    shown, current, setting = form.shown(name), getattr(queue, name), SETTINGS[name]
-    if shown == current:
-        return ""
-    event = AuditEvent.objects.filter(queue_id=queue.pk, details__changes__has_key=name).order_by("-pk").first()
-    if event is None:
-        return f"{setting.label} was changed to {setting.shown(current)} after you opened this page."
-    change = event.details["changes"][name]
-    values = f"from {setting.shown(change['before'])} to {setting.shown(change['after'])}"
-    return (
-        f"{event.actor} changed {setting.label.lower()} {values} at {event.at:%H:%M} UTC, after you opened this page."
-    )
+    """Compare a valid form with the queue as it is now."""
+    now = {name: getattr(queue, name) for name in SETTINGS}
+    found = reviews.review(form, now, AuditEvent.objects.filter(queue_id=queue.pk))
+    return replace(found, warnings=list(_warnings(numbers, {**now, **found.changes}, found.changes)))
 
 
 def _warnings(numbers: QueueNumbers, after: Mapping[str, Any], changes: Mapping[str, Any]) -> Iterator[str]:

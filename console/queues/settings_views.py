@@ -43,8 +43,9 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
         if found is not None and _is_saved(request, head, form, found):
             return redirect("queue_settings", name)
     context = {"title": f"Settings · {name}", "form": form, "head": head, "tab": "settings"}
-    is_reviewed = found is not None and not form.errors
-    return render_form(request, "queues/settings.html", {**context, "review": found if is_reviewed else None})
+    if found is not None and not form.errors:
+        context |= {"review": (shown := found.after(request.POST)), "mistake": shown.mistake}
+    return render_form(request, "queues/settings.html", context)
 
 
 def _reviewed(request: HttpRequest, head: QueueHead, form: ConfigureForm) -> Review | None:
@@ -67,11 +68,13 @@ def _is_saved(request: HttpRequest, head: QueueHead, form: ConfigureForm, found:
         return True
     with refusals(form), transaction.atomic():
         locked = Queue.objects.select_for_update(no_key=True).get(pk=head.queue.pk)
-        if request.POST.get("reviewed") != review(form, head.numbers, locked).digest:
+        if not review(form, head.numbers, locked).is_confirmed(request.POST):
             return False
         actor, reason = request.user.get_username(), form.cleaned_data["reason"]
         queues.configure_queue(head.name, found.changes, actor=actor, reason=reason)
-        messages.success(request, f"Changed {plural(len(found.changes), 'setting')} of {head.name}.")
+        changed = len(found.changes)
+        done = f"Changed {plural(changed, 'setting')} of {head.name}." if changed else "Nothing was changed."
+        messages.success(request, done)
     standings.forget()
     return not form.errors
 

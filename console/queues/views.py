@@ -27,7 +27,7 @@ from console.queues import head as queue_head
 from console.queues.forms import LaneLimitForm
 from console.queues.head import QueueHead
 from console.web import refused_forms, wording
-from console.web.forms import ReasonForm, first_mistake, refusals
+from console.web.forms import ReasonForm, refusals
 from console.web.htmx import render_page
 from console.web.pagination import Pager
 from console.web.sidebar import Badge
@@ -122,8 +122,9 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     queue_head.find(name)
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Nothing was changed: give a reason of at most 500 characters.")
-    elif queues.pause_queue(name, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
+        page = reverse("queue", args=[name])
+        return refused_forms.show(request, form, title=f"Pause {name}", verb=f"Pause {name}", page=page)
+    if queues.pause_queue(name, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
         messages.success(request, f"Paused {name}. It still accepts messages.")
     else:
         messages.warning(request, f"{name} was paused already.")
@@ -186,9 +187,10 @@ def limit_group(request: HttpRequest, name: str) -> HttpResponse:
             done = f"a limit of {plural(most, 'message')} in flight" if most else "the queue's limit"
             messages.success(request, f"The group {group} has {done}.")
             return redirect("queue_lanes", name)
+    page = reverse("queue_lanes", args=[name])
     if not head.queue.group_limit:  # the page shows no form
-        messages.error(request, f"Nothing was changed: {first_mistake(form)}")
-    return refused_forms.redirect_back(request, form, reverse("queue_lanes", args=[name]))
+        return refused_forms.show(request, form, title=f"Limit of a group of {name}", verb="Set limit", page=page)
+    return refused_forms.redirect_back(request, form, page)
 
 
 def consumers_seen(request: HttpRequest) -> Badge:

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.contrib import messages
+from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from console.access import second_person
 from console.access.roles import denial, is_scoped, requires
 from console.access.subjects import AWAITING
 from console.redrives import jobs
-from console.web.forms import REASON_CHARACTERS, tell
+from console.web import refused_forms
+from console.web.forms import REASON_CHARACTERS, refusals, tell
 from console.web.htmx import render_page
 from console.web.sidebar import Badge, once_a_request
 from console.web.wording import plural
 from dlq.jobs import approvals, lifecycle
 from dlq.jobs.models import Job
 from dlq.search.reach import JobThing
-from queues.errors import InvalidArgument
 
 VERBS: dict[str, tuple[Callable[..., bool], str]] = {
     "approve": (approvals.approve, "approved"),
     "refuse": (approvals.refuse, "refused"),
 }
+
+
+class DecisionForm(forms.Form):
+    """The reason of a decision. A refusal requires it."""
+
+    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
 
 
 @once_a_request
@@ -72,15 +79,17 @@ def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpRespo
         raise Http404(f"There is no {noun[:40]} {job_id}.")
     model = approvals.MODELS[noun]
     job, me = jobs.find(model, job_id), request.user.get_username()
-    if job.created_by != me and (objection := _objection(job, me)):  # the service refuses the author itself
-        messages.error(request, f"Nothing was changed. {objection}")
-        return redirect("approvals")
     act, done = VERBS[verb]
-    try:
-        decided = act(model, job_id, actor=me, reason=request.POST.get("reason", "")[:REASON_CHARACTERS])
-    except InvalidArgument as error:
-        messages.error(request, f"Nothing was changed: {error}.")
-        return redirect("approvals")
+    form = DecisionForm(request.POST)
+    if job.created_by != me and (objection := _objection(job, me)):  # the service refuses the author itself
+        form.add_error(None, objection)
+    decided = None
+    if form.is_valid():
+        with refusals(form):
+            decided = act(model, job_id, actor=me, reason=form.cleaned_data["reason"])
+    if decided is None:
+        title = f"{verb.capitalize()} {noun} #{job_id}"
+        return refused_forms.show(request, form, title=title, verb=verb.capitalize(), page=reverse("approvals"))
     tell(request, decided, f"{noun.capitalize()} #{job_id} is {done}.", f"{noun} #{job_id} no longer awaits approval")
     return redirect(noun, job_id) if decided else redirect("approvals")
 

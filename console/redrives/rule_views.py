@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
@@ -17,38 +16,27 @@ from console.access.reauthentication import confirms
 from console.access.roles import requires
 from console.web.forms import REASON_CHARACTERS, refusals, setting_field
 from console.web.htmx import render_form
+from console.web.reviews import Review, ReviewedForm, review
 from console.web.wording import plural
 from dlq.jobs import approval_rules
-from dlq.jobs.approval_rules import RuleInForce
+from dlq.jobs.approval_rules import RULES, RuleInForce
+from queues.models import AuditEvent
 
 
-class RulesForm(forms.Form):
+class RulesForm(ReviewedForm):
     """The rules as they apply now, and the reason of a change. A rule that the environment sets is disabled."""
 
+    settings = RULES
+
     def __init__(self, data: Any = None, *, rules: Mapping[str, RuleInForce]) -> None:
-        super().__init__(data, initial={name: rule.value for name, rule in rules.items()})
-        self.rules = rules
+        self.before = {name: rule.value for name, rule in rules.items()}
+        super().__init__(data, initial=self.before)
         for name, rule in rules.items():
             self.fields[name] = setting_field(rule.setting)
             self.fields[name].disabled = rule.is_locked
         self.fields["reason"] = forms.CharField(
             max_length=REASON_CHARACTERS, help_text="Required. Recorded in the audit with the changes."
         )
-
-    def changes(self) -> dict[str, int]:
-        """Return the rules that the person changed on the page."""
-        return {name: self.cleaned_data[name] for name in self.changed_data if name in self.rules}
-
-    def seen(self) -> dict[str, int]:
-        """Return the values that the page showed when it was opened."""
-        return {name: self._seen(name) for name in self.rules}
-
-    def _seen(self, name: str) -> int:
-        try:
-            shown = self.fields[name].to_python(self.data.get(self.add_initial_prefix(name)))
-        except ValidationError:
-            shown = None
-        return self.rules[name].value if shown is None else int(shown)
 
 
 @confirms
@@ -60,13 +48,19 @@ def edit(request: HttpRequest) -> HttpResponse:
         roles.check(request.user, "administer")
     rules = approval_rules.in_force()
     form = RulesForm(request.POST if request.method == "POST" else None, rules=rules)
-    if form.is_valid() and _save(request, form):
-        return redirect("approvals_rules")
+    found = None
+    if form.is_valid():
+        with refusals(form):
+            found = _save(request, form)
+            if found is None:
+                return redirect("approvals_rules")
     context = {
         "title": "Approval rules",
         "rules": [(rule, _in_words(rule)) for rule in rules.values()],
         "form": form,
         "fields": [form[name] for name in rules],
+        "review": found,
+        "mistake": found and found.mistake,
         "denied": roles.denial(request.user, "administer"),
     }
     return render_form(request, "redrives/approvals/rules.html", context)
@@ -76,12 +70,13 @@ def _in_words(rule: RuleInForce) -> str:
     return plural(rule.value, rule.setting.unit.removesuffix("s")) if rule.value else "off"
 
 
-def _save(request: HttpRequest, form: RulesForm) -> bool:
-    """Save the changes; False, with the reason in the form, if they are refused."""
-    changes, reason = form.changes(), form.cleaned_data["reason"]
-    with refusals(form):
-        approval_rules.save(changes, form.seen(), actor=request.user.get_username(), reason=reason)
-        done = f"Changed {plural(len(changes), 'approval rule')}." if changes else "Nothing was changed."
-        messages.success(request, done)
-        return True
-    return False
+def _save(request: HttpRequest, form: RulesForm) -> Review | None:
+    """Save rules that the person has reviewed as they are. Return the review that is still to be confirmed."""
+    found = review(form, form.before, AuditEvent.objects.filter(action="approval_rules.change"))
+    if not found.is_confirmed(request.POST):
+        return found.after(request.POST)
+    changes, reason = found.changes, form.cleaned_data["reason"]
+    approval_rules.save(changes, form.before, actor=request.user.get_username(), reason=reason)
+    done = f"Changed {plural(len(changes), 'approval rule')}." if changes else "Nothing was changed."
+    messages.success(request, done)
+    return None

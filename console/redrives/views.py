@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 
-from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from console.access.roles import requires
@@ -18,7 +18,7 @@ from console.masking import masked
 from console.redrives import jobs, progress
 from console.redrives.forms import RateForm
 from console.redrives.progress import OUTCOMES
-from console.web import pagination
+from console.web import pagination, refused_forms
 from console.web.forms import tell
 from console.web.htmx import render_page
 from console.web.wording import plural
@@ -170,8 +170,8 @@ def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
     job = jobs.find(Redrive, redrive_id)
     form = RateForm(request.POST)
     if not form.is_valid():
-        messages.error(request, f"Nothing was changed: {' '.join(form.errors['rate_per_second'])}")
-        return redirect("redrive", redrive_id)
+        title, page = f"Rate of redrive #{redrive_id}", reverse("redrive", args=[redrive_id])
+        return refused_forms.show(request, form, title=title, verb="Set rate", page=page)
     rate = form.cleaned_data["rate_per_second"]
     changed = redrives.set_rate(redrive_id, rate, actor=request.user.get_username())
     limit = f"{plural(rate, 'message')} per second" if rate else "unlimited"

@@ -10,6 +10,8 @@ from django import forms
 
 from console.filters.moments import MomentField
 from console.web.forms import PlainFloatField, ReasonForm, measured
+from console.web.reviews import ReviewedForm
+from queues.settings import Setting
 from queues.stream_models import Stream
 
 MAX_PAYLOAD_BYTES = 262_144
@@ -59,8 +61,22 @@ class StreamForm(RetentionForm):
     )
 
 
-class StreamSettingsForm(RetentionForm, ReasonForm):
+_RETENTION = "Applies to stored messages too: older ones are deleted within minutes."
+STREAM_SETTINGS = {
+    one.name: one
+    for one in (
+        Setting("retention_seconds", "number", 604_800.0, "", unit="seconds", effect=_RETENTION),
+        Setting("alert_group_lag_seconds", "number", 300.0, "", unit="seconds", effect="Applies at the next check."),
+        Setting("max_payload_bytes", "integer", MAX_PAYLOAD_BYTES, "", unit="bytes", effect="Applies to new messages."),
+        Setting("closed", "boolean", False, "", effect="Appends are refused; consumers go on reading."),
+    )
+}
+
+
+class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
     """The changeable settings of a stream, with a reason for the audit."""
+
+    settings = STREAM_SETTINGS
 
     field_order = ("retention_seconds", "alert_group_lag_seconds", "max_payload_bytes", "closed", "reason")
     max_payload_bytes = measured(
@@ -75,12 +91,14 @@ class StreamSettingsForm(RetentionForm, ReasonForm):
     closed = forms.BooleanField(required=False, help_text="A closed stream refuses appends; consumers go on reading.")
 
     def __init__(self, *args: Any, stream: Stream, **kwargs: Any) -> None:
-        self.shown = {name: getattr(stream, name) for name in self.field_order if name != "reason"}
-        super().__init__(*args, initial=self.shown, **kwargs)
+        self.before = {name: getattr(stream, name) for name in STREAM_SETTINGS}
+        super().__init__(*args, initial=self.before, **kwargs)
+        for name in STREAM_SETTINGS:
+            self.fields[name].show_hidden_initial = True
 
-    def changes(self) -> dict[str, Any]:
-        """Return the settings that differ from the stream's."""
-        return {name: self.cleaned_data[name] for name, value in self.shown.items() if self.cleaned_data[name] != value}
+    def values(self) -> list[forms.BoundField]:
+        """Return the fields of the settings, without the reason."""
+        return [self[name] for name in STREAM_SETTINGS]
 
 
 def _point(label: str) -> forms.ChoiceField:

@@ -28,7 +28,7 @@ from queues.control import streams
 from queues.errors import GroupNotFound
 from queues.history import stream_groups
 from queues.stream_models import ConsumerGroup
-from signalbox.calls.streams import Moved
+from signalbox.calls.consumer_groups import Moved
 
 
 @require_safe
@@ -78,20 +78,15 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
     found = find(name, group)
     subscriptions.check(request, found)
     form = RewindForm(request.POST if request.method == "POST" else request.GET or None)
-    preview: list[Moved] = []
-    if form.is_bound:
-        form.full_clean()
-        if request.method != "POST":
-            form.errors.pop("reason", None)  # required only with the button that rewinds
-        if not form.errors:
-            point, at = form.cleaned_data["point"], form.cleaned_data["at"]
-            with refusals(form):
-                if request.method == "POST":
-                    actor, reason = request.user.get_username(), form.cleaned_data["reason"]
-                    moved = streams.rewind(name, group, point, at=at, actor=actor, reason=reason)
-                    notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
-                    return redirect("group", name, group)
-                preview = streams.preview_rewind(name, group, point, at=at)
+    if request.method == "POST" and form.is_valid():
+        with refusals(form):
+            actor, given = request.user.get_username(), form.cleaned_data
+            moved = streams.rewind(name, group, given["point"], at=given["at"], actor=actor, reason=given["reason"])
+            notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
+            return redirect("group", name, group)
+    elif form.is_bound and request.method != "POST":
+        form.errors.pop("reason", None)  # required only with the button that rewinds
+    preview = _preview(form, name, group)
     again, passed = _moves(preview)
     context = {
         "title": f"Rewind {group}",
@@ -103,6 +98,15 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
         "passed": passed,
     }
     return render_form(request, "streams/groups/rewind.html", context)
+
+
+def _preview(form: RewindForm, name: str, group: str) -> list[Moved]:
+    """Preview the rewind, also while its reason is refused; nothing without a valid position."""
+    if not form.is_bound or form.errors.keys() - {"reason"}:
+        return []
+    with refusals(form):
+        return streams.preview_rewind(name, group, form.cleaned_data["point"], at=form.cleaned_data["at"])
+    return []
 
 
 def _moves(moved: Sequence[Moved]) -> tuple[int, int]:

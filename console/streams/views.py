@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib import messages as notices
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
@@ -15,16 +16,18 @@ from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import STREAM
 from console.streams import subscriptions
-from console.streams.forms import StreamForm, StreamSettingsForm
+from console.streams.forms import STREAM_SETTINGS, StreamForm, StreamSettingsForm
 from console.web import pagination
 from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
+from console.web.reviews import Review, review
 from console.web.wording import plural
 from dlq.masking.rules import Masking
 from dlq.search.pages import Page, PagePosition, page_of
 from queues.control import streams
 from queues.control.streams import GroupNumbers
 from queues.errors import StreamNotFound
+from queues.models import AuditEvent
 from queues.stream_models import Stream
 
 
@@ -101,15 +104,29 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     """GET, POST /streams/<name>/settings: retention and limits of a stream."""
     stream = find(name)
     form = StreamSettingsForm(request.POST if request.method == "POST" else None, stream=stream)
+    found = None
     if form.is_valid():
-        changed, actor = form.changes(), request.user.get_username()
         with refusals(form):
-            streams.configure_stream(name, changed, actor=actor, reason=form.cleaned_data["reason"])
-            done = f"Changed {plural(len(changed), 'setting')} of {name}." if changed else "Nothing was changed."
-            notices.success(request, done)
-            return redirect("stream", name)
-    context = {"title": f"Settings · {name}", "stream": stream, "form": form}
-    return render_form(request, "streams/settings.html", context)
+            found = _save(request, stream, form)
+            if found is None:
+                return redirect("stream", name)
+    context = {"title": f"Settings · {name}", "stream": stream, "form": form, "review": found}
+    return render_form(request, "streams/settings.html", {**context, "mistake": found and found.mistake})
+
+
+@transaction.atomic
+def _save(request: HttpRequest, stream: Stream, form: StreamSettingsForm) -> Review | None:
+    """Save settings that the person has reviewed as they are. Return the review that is still to be confirmed."""
+    locked = Stream.objects.select_for_update(no_key=True).get(pk=stream.pk)
+    now = {name: getattr(locked, name) for name in STREAM_SETTINGS}
+    found = review(form, now, AuditEvent.objects.filter(details__stream=stream.name))
+    if not found.is_confirmed(request.POST):
+        return found.after(request.POST)
+    changes, actor = found.changes, request.user.get_username()
+    streams.configure_stream(stream.name, changes, actor=actor, reason=form.cleaned_data["reason"])
+    done = f"Changed {plural(len(changes), 'setting')} of {stream.name}." if changes else "Nothing was changed."
+    notices.success(request, done)
+    return None
 
 
 @require_safe

@@ -203,18 +203,19 @@ def new_undo(request: HttpRequest) -> HttpResponse:
         raise Http404("The address must name a purge or a deletion.")
     removed = trash.REMOVERS[noun]._default_manager.filter(pk=int(number)).first()
     roles.enter(request, "purge", JobThing(removed) if removed else None, f"There is no {noun} {number}.")
-    form = ReasonForm(request.POST) if request.method == "POST" else None
-    try:
-        if form is not None and form.is_valid():
-            actor = request.user.get_username()
-            reason, limited = form.cleaned_data["reason"], roles.is_limited_here(request)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+        with refusals(form):
+            limited = roles.is_limited_here(request)
             job = restore.create(noun, int(number), actor=actor, reason=reason, limited=limited)
             return jobs.announced(request, job)
+    try:
         preview = restore.preview(noun, int(number))
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("trash")
-    context = {"title": f"Restore {noun} #{number}", "preview": preview, "noun": noun, "form": form or ReasonForm()}
+    context = {"title": f"Restore {noun} #{number}", "preview": preview, "noun": noun, "form": form}
     return render_form(request, "trash/review.html", context)
 
 

@@ -77,15 +77,6 @@ def refusals(form: forms.Form, **renamed: str) -> Iterator[None]:
         refuse(form, error, **renamed)
 
 
-def first_mistake(form: forms.Form) -> str:
-    """Return the first error of a form that is not shown on the page, with the field's label."""
-    field, errors = next(iter(form.errors.items()))
-    if field == "__all__":
-        return str(errors[0])
-    label = str(form[field].label or field.replace("_", " ").capitalize())
-    return str(errors[0]) if str(errors[0]).startswith(label) else f"{label}: {errors[0]}"
-
-
 def tell(request: HttpRequest, changed: bool, done: str, refused: str) -> None:
     """Show a notice that says what was done, or why nothing was changed."""
     if changed:

@@ -1,11 +1,12 @@
-"""Refused forms that stand on the page of something else: kept over one redirect, and shown as they were typed.
+"""Refused forms that stand on the page of something else: each comes back as it was typed, with its errors.
 
 | form | after a refusal |
 |---|---|
 | has a page at its own address | the page comes back with status 422, the values and the errors |
-| stands on another page | the browser is redirected to that page, which shows the values and the errors |
+| stands on another page, as a part of its text | the browser is redirected to it; it shows the values and the errors |
+| stands in a menu or a row of another page | the form gets a page for itself, with status 422 |
 
-In both cases the browser's Back works: `forms.js` replaces a page of status 422 in the history by its address.
+In all cases the browser's Back works: `forms.js` replaces a page of status 422 in the history by the page before.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TypeVar
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+
+from console.web.htmx import render_form
 
 KEY = "refused_form"  # in the session
 MAX_CHARACTERS = 100_000
@@ -31,6 +34,12 @@ def redirect_back(request: HttpRequest, form: forms.Form, address: str) -> HttpR
     if len(kept["fields"]) <= MAX_CHARACTERS:
         request.session[KEY] = kept
     return HttpResponseRedirect(f"{address}#form-errors")
+
+
+def show(request: HttpRequest, form: forms.Form, *, title: str, verb: str, page: str) -> HttpResponse:
+    """Show a refused form on a page for itself: its fields as they were typed, the verb, and a link to its page."""
+    context = {"title": title, "form": form, "verb": verb, "back_url": page, "action": request.path}
+    return render_form(request, "components/refused_form.html", context)
 
 
 def restore(request: HttpRequest, kind: type[AnyForm]) -> AnyForm | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import wraps
+from functools import cache, wraps
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from django.http import HttpRequest
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, get_script_prefix, resolve, reverse
 
 from console.access import roles
 from console.web import preferences, wording
@@ -59,7 +59,7 @@ class Item:
 
     @property
     def url(self) -> str:
-        return reverse(self.name)
+        return _address(self.name, get_script_prefix())
 
     def is_seen_by(self, request: HttpRequest) -> bool:
         """Return whether the line is shown: the person may open the page, and for *Admin* is an admin or is there."""
@@ -75,7 +75,7 @@ class Item:
             return True
         if self.permission != "see_metadata" and roles.denial_here(request, self.permission):
             return False
-        return not roles.is_scoped(request.user) or getattr(resolve(self.url).func, "is_cut_to_reach", False)
+        return not roles.is_scoped(request.user) or _is_cut_to_reach(self.url)
 
     def nearness(self, url_name: str) -> int:
         """Return how exactly the item stands for a page: the length of the longest noun that fits; 0 for no noun."""
@@ -105,6 +105,18 @@ class Section:
     group: Group
     entries: Sequence[Entry]
     is_open: bool
+
+
+@cache
+def _address(name: str, _script_prefix: str) -> str:
+    """Return the address of a page; Django adds the prefix."""
+    return reverse(name)
+
+
+@cache
+def _is_cut_to_reach(address: str) -> bool:
+    """Return whether the page limits itself to the queues that a person sees."""
+    return getattr(resolve(address).func, "is_cut_to_reach", False)
 
 
 _items: dict[str, Item] = {}

@@ -10,9 +10,12 @@ from django.core.management import get_commands, load_command_class
 
 from docs.build.markdown import first_sentence, linked, sentence, table
 from signalbox.cli.main import _parser as signalbox_parser
+from signalbox.cli.server import ABOUT as STARTING
 
 ROOMS = ("console", "dlq", "metrics", "pipeline", "queues")
 FOLDER = "reference/commands"
+APART = ("stream", "worker", *STARTING)
+"""Commands of `signalbox` that have a page of their own."""
 OF_ALL = {
     "--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
     "--skip-checks",
@@ -24,7 +27,7 @@ Parts = Mapping[str, tuple[str, argparse.ArgumentParser]]
 def pages() -> Iterator[tuple[str, str]]:
     """Return a page for each command."""
     for name, parser in _parsers().items():
-        yield f"docs/{FOLDER}/{name.replace('manage.py ', '').replace('_', '-')}.md", _page(name, parser)
+        yield f"docs/reference/{_address(name)}", _page(name, parser)
 
 
 def index() -> str:
@@ -36,7 +39,7 @@ def index() -> str:
 
 
 def _address(name: str) -> str:
-    return f"commands/{name.replace('manage.py ', '').replace('_', '-')}.md"
+    return f"commands/{name.replace('manage.py ', '').replace('_', '-').replace(' ', '-')}.md"
 
 
 @cache
@@ -46,7 +49,10 @@ def _parsers() -> dict[str, argparse.ArgumentParser]:
     parsers = {
         f"manage.py {name}": load_command_class(rooms[name], name).create_parser("manage.py", name) for name in ours
     }
-    return {**parsers, "signalbox": signalbox_parser()}
+    client = signalbox_parser()
+    (choices,) = (action.choices for action in client._actions if isinstance(action, argparse._SubParsersAction))
+    apart = {f"signalbox {name}": choices.pop(name) for name in APART}
+    return {**parsers, "signalbox": client, **apart}
 
 
 def _page(name: str, parser: argparse.ArgumentParser) -> str:
@@ -61,7 +67,7 @@ def _about(parser: argparse.ArgumentParser) -> str:
 
 def _details(name: str, parser: argparse.ArgumentParser, level: int, without: frozenset[str] = frozenset()) -> str:
     """Arguments and options of a command, then of each part."""
-    parts = dict(_parts(parser))
+    parts = {part: found for part, found in _parts(parser) if f"{name} {part}" not in _parsers()}
     texts = [_usage(name, parser), _arguments(_own(parser, without))] if not parts or _own(parser) else []
     if level == 2 and (shared := _shared(parts)):
         texts += ["Options of every part:", _arguments(shared)]

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from docs.build.markdown import first_sentence, table
 from signalbox import verbs
-from signalbox.calls import queues, receiving, sending, settling, streams
+from signalbox.calls import consumer_groups, queues, receiving, sending, settling, streams
 from signalbox.verbs import DatabaseVerbs, Verbs
 
 FOLDER = "reference/python"
 ALL = "`Client`, `AsyncClient`, `HttpClient` and `AsyncHttpClient`"
 IN_DATABASE = "`Client` and `AsyncClient`"
 #: The noun of each verb whose call has another name.
-NOUNS = {"fetch": receiving, "wait_settled": settling, "commit_messages": streams}
+NOUNS = {"fetch": receiving, "wait_settled": settling, "commit_messages": consumer_groups}
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -45,7 +45,7 @@ def _verbs() -> dict[str, list[str]]:
 
 
 def _noun(name: str) -> str:
-    nouns = (sending, receiving, settling, queues, streams)
+    nouns = (sending, receiving, settling, queues, streams, consumer_groups)
     call = name.removesuffix("_batch")
     module = NOUNS.get(name) or next(noun for noun in nouns if hasattr(noun, name) or hasattr(noun, call))
     return module.__name__.rpartition(".")[2]

@@ -14,6 +14,8 @@ VERSION = 1
 MAX_ALERTS = 200
 """Limit of alerts in one notification; `more` is the number of the others."""
 
+MAX_IN_CHAT = 20
+
 News = dict[str, Any]
 
 
@@ -27,6 +29,22 @@ def write(alerts: Sequence[Alert], now: datetime) -> News:
         "more": max(0, len(ordered) - MAX_ALERTS),
         "url": f"{settings.CONSOLE_URL}/alerts",
     }
+
+
+def write_test(channel: str, actor: str, now: datetime) -> News:
+    """Build the document of a test: an alert whose status is `test`."""
+    place = f"{settings.CONSOLE_URL}/alerts/channels"
+    alert = dict.fromkeys(("tenant", "queue", "resolved_at"), "") | {
+        "status": "test",
+        "alert": "SignalboxTest",
+        "severity": "info",
+        "summary": f"Test of the channel {channel}",
+        "description": f"{actor} sent this test. No alert fired.",
+        "since": now.isoformat(timespec="seconds"),
+        "url": place,
+        "runbook_url": f"{settings.CONSOLE_URL}/docs?page=operate/alert-channels",
+    }
+    return write((), now) | {"alerts": [alert], "url": place}
 
 
 def subject(news: News) -> str:
@@ -44,6 +62,13 @@ def text(news: News) -> str:
     if news["more"]:
         parts.append(f"And {news['more']} more.")
     return "\n\n".join([*parts, f"All alerts: {news['url']}"]) + "\n"
+
+
+def chat(news: News) -> str:
+    """Write the text of a message in a chat: a paragraph for each of the first alerts, with links of Slack's form."""
+    shown = [_chat_paragraph(alert) for alert in news["alerts"][:MAX_IN_CHAT]]
+    more = len(news["alerts"]) + news["more"] - len(shown)
+    return "\n\n".join([*shown, *([f"And {more} more."] if more else []), f"<{news['url']}|All alerts>"])
 
 
 def _alert(alert: Alert) -> dict[str, str]:
@@ -74,3 +99,18 @@ def _paragraph(alert: dict[str, str]) -> str:
         f"What to do: {alert['runbook_url']}",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _chat_paragraph(alert: dict[str, str]) -> str:
+    place = f" of {alert['queue']}" if alert["queue"] else ""
+    lines = [
+        f"*{_plain(alert['status'].upper())}* {_plain(alert['alert'] + place)} ({_plain(alert['severity'])})",
+        _plain(alert["description"] or alert["summary"]),
+        f"<{alert['url']}|Open> · <{alert['runbook_url']}|What to do>",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _plain(text: str) -> str:
+    """Write text so that a chat reads no link, mention or channel in it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -85,12 +85,43 @@ class Silence(models.Model):
         return " of ".join((self.alert_pattern or "*", self.queue_pattern or "*"))
 
 
-class Notification(models.Model):
-    """One notification to one channel: written with its alerts, and tried until it arrives."""
+class AlertChannel(models.Model):
+    """A receiver of notifications that an administrator set up. Written by `metrics.alerts.channels` alone."""
 
-    class Channel(models.TextChoices):
+    class Kind(models.TextChoices):
         MAIL = "mail"
         WEBHOOK = "webhook"
+        SLACK = "slack"
+
+    channel_id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    name = models.CharField(max_length=100, unique=True)
+    shown = models.CharField(max_length=TEXT_CHARACTERS)
+    """The address without its secret part: mail addresses, or the host name of a URL."""
+    sealed = models.TextField()
+    """The address and the signing secret, encrypted."""
+    severities = models.JSONField()
+    queue_pattern = models.CharField(max_length=100, db_default="")
+    tenant_pattern = models.CharField(max_length=100, db_default="")
+    enabled = models.BooleanField()
+    version = models.IntegerField(db_default=1)
+    """Grows with each change, so that of two changes of one version the second is refused."""
+    changed_by = models.CharField(max_length=150)
+    changed_at = models.DateTimeField(db_default=Now())
+    last_sent_at = models.DateTimeField(null=True)
+    last_error = models.CharField(max_length=TEXT_CHARACTERS, db_default="")
+    """The error of the last attempt; empty when it arrived."""
+    last_error_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "alert_channel"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Notification(models.Model):
+    """One notification to one channel: written with its alerts, and tried until it arrives."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -98,9 +129,11 @@ class Notification(models.Model):
         FAILED = "failed"  # not tried again
 
     notification_id = models.BigAutoField(primary_key=True)
-    channel = models.CharField(max_length=10, choices=Channel.choices)
+    channel = models.CharField(max_length=10, choices=AlertChannel.Kind.choices)
     target = models.CharField(max_length=TEXT_CHARACTERS)
-    """Mail addresses separated by commas, or a URL, which may contain a secret."""
+    """Mail addresses, or a URL, which may contain a secret. Of a channel of the console, its name."""
+    alert_channel = models.BigIntegerField(null=True)
+    """The number of a channel of the console, which may have been removed; null for a channel of the settings."""
     news = models.JSONField()
     """The document that `metrics.alerts.message_text` writes."""
     state = models.CharField(max_length=8, choices=State.choices, db_default=State.WAITING)

@@ -43,7 +43,20 @@ def loud(episodes: Sequence[Episode]) -> list[Episode]:
 
 def matches(alert_pattern: str, queue_pattern: str, alert: Alert) -> bool:
     """Tell whether both patterns fit; an empty pattern fits everything."""
-    return _fits(alert_pattern, alert.name) and _fits(queue_pattern, alert.queue_name)
+    return fits(alert_pattern, alert.name) and fits(queue_pattern, alert.queue_name)
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Match a name with a pattern in which * is any text, in linear time: without a regular expression."""
+    if not pattern:
+        return True
+    first, *rest = pattern.split("*")
+    if not rest:
+        return name == pattern
+    *middle, last = rest
+    if not name.startswith(first) or len(name) < len(first) + len(last) or not name.endswith(last):
+        return False
+    return _in_order(middle, name[len(first) : len(name) - len(last)])
 
 
 def create(*, alert: str, queue: str, ends_at: datetime, comment: str, actor: str) -> Silence:
@@ -67,12 +80,15 @@ def create(*, alert: str, queue: str, ends_at: datetime, comment: str, actor: st
 def check(*, alert: str, queue: str) -> None:
     """Refuse patterns that are not names, or that match every alert of every queue."""
     for name, pattern, longest in (("alert", alert, 200), ("queue", queue, 100)):
-        if pattern and (len(pattern) > longest or not _PATTERN.fullmatch(pattern)):
-            raise InvalidArgument(
-                f"{name} is a name of at most {longest} letters and digits, in which * is any text", name
-            )
+        check_pattern(name, pattern, longest)
     if not alert.strip("*") and not queue.strip("*"):
         raise InvalidArgument("alert and queue are both empty or *: name at least one of them", "alert")
+
+
+def check_pattern(name: str, pattern: str, longest: int) -> None:
+    """Refuse a pattern that can match no name. Raises `InvalidArgument` with `name` as its field."""
+    if pattern and (len(pattern) > longest or not _PATTERN.fullmatch(pattern)):
+        raise InvalidArgument(f"{name} is a name of at most {longest} letters and digits, in which * is any text", name)
 
 
 def end(silence_id: int, *, actor: str) -> bool:
@@ -86,19 +102,6 @@ def end(silence_id: int, *, actor: str) -> bool:
         silence.save(update_fields=["ends_at", "ended_by"])
         audit.record(actor, "alert.silence_end", _queue(silence), "", _details(silence))
     return True
-
-
-def _fits(pattern: str, name: str) -> bool:
-    """Match a name with a pattern in which * is any text, in linear time: without a regular expression."""
-    if not pattern:
-        return True
-    first, *rest = pattern.split("*")
-    if not rest:
-        return name == pattern
-    *middle, last = rest
-    if not name.startswith(first) or len(name) < len(first) + len(last) or not name.endswith(last):
-        return False
-    return _in_order(middle, name[len(first) : len(name) - len(last)])
 
 
 def _in_order(parts: Sequence[str], text: str) -> bool:

@@ -14,6 +14,7 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,6 +187,11 @@ def _with(builder: Any, options: Mapping[str, object]) -> Any:
 
 def _is_session_option(name: str) -> bool:
     return name.startswith(("spark.sql.", "spark.python.sql."))
+
+
+def has_spark() -> bool:
+    """Return whether PySpark is installed, without importing it."""
+    return find_spec("pyspark") is not None
 
 
 def has_java() -> bool:

@@ -15,7 +15,7 @@ from queues.database.query import fetch
 from queues.errors import GroupNotFound, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
-from signalbox.calls.streams import Moved, Point
+from signalbox.calls.consumer_groups import Moved, Point
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,15 @@ class PartitionNumbers:
     lag: int
     lost: int
     oldest_at: datetime | None
+
+
+@dataclass(frozen=True)
+class PartitionBounds:
+    """The positions of a partition that can be read; the last is one less than the first if there are none."""
+
+    partition: int
+    first_position: int
+    last_position: int
 
 
 @dataclass(frozen=True)
@@ -111,13 +120,31 @@ def read_partitions(group: ConsumerGroup) -> list[PartitionNumbers]:
     return [PartitionNumbers(*row) for row in rows]
 
 
+def read_bounds(stream: Stream) -> list[PartitionBounds]:
+    """Read the positions of each partition that can be read; one query."""
+    rows = fetch(
+        "select partition, first_position, last_position from signalbox.stream_bounds(%s) order by partition",
+        [stream.name],
+    )
+    return [PartitionBounds(*row) for row in rows]
+
+
 def create_stream(
     name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str = "system"
 ) -> Stream:
     """Create a stream, or return the existing one with equal settings."""
+    return make_stream(name, settings, tenant=tenant, actor=actor)[0]
+
+
+def make_stream(
+    name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str
+) -> tuple[Stream, bool]:
+    """Create a stream unless it exists; return it, and whether this call created it: of several at once, one did."""
     with transaction.atomic(), audit.acting(actor):
+        fetch("select pg_advisory_xact_lock(hashtext('signalbox.make_stream'), hashtext(%s))", [name])
+        known = Stream.objects.filter(name=name).exists()
         client().create_stream(name, settings, tenant=tenant)
-        return get_stream(name)
+        return get_stream(name), not known
 
 
 def configure_stream(name: str, settings: Mapping[str, Any], *, actor: str, reason: str = "") -> Stream:

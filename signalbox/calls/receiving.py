@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from signalbox.calls.request import (
     document,
     given,
     queue_and_handle,
+    waits,
     with_queue,
 )
 from signalbox.calls.settling import is_acked
@@ -28,9 +28,6 @@ from signalbox.durations import RECEIVE
 from signalbox.errors import InvalidArgument
 from signalbox.messages import AckedAndReceived, Body, Message
 from signalbox.unreadable import Unreadable, decode_contents
-
-#: The longest wait of one request for messages, in seconds.
-MAX_WAIT_SECONDS = 20.0
 
 
 def receive(
@@ -49,7 +46,7 @@ def receive(
     wait = Wait(arguments.seconds("wait_seconds", wait_seconds), queue=queue)
 
     def requests(claim: Mapping[str, Any]) -> Requests[list[Message]]:
-        for seconds in _waits(wait.seconds):
+        for seconds in waits(wait.seconds):
             members = _claim_members(claim) | {"waitSeconds": given(seconds)}
             answer = yield _request(
                 queue, ":receive", members, wait_seconds=seconds, durations=None if seconds else RECEIVE
@@ -157,17 +154,6 @@ def _request(queue: str, verb: str, members: Mapping[str, str | None], **options
 def _claim_members(parameters: Mapping[str, Any]) -> dict[str, str | None]:
     names = {"max_messages": "maxMessages", "visibility_timeout": "visibilityTimeoutSeconds", "consumer": "consumer"}
     return {wire: given(parameters[name]) for name, wire in names.items()}
-
-
-def _waits(wait_seconds: float) -> Iterator[float]:
-    """Yield the seconds that each request may wait until the whole wait is over; there is at least one request."""
-    seconds_left = wait_seconds
-    ends_at = time.monotonic() + seconds_left
-    while True:
-        yield min(seconds_left, MAX_WAIT_SECONDS)
-        seconds_left = ends_at - time.monotonic()
-        if seconds_left <= 0:
-            return
 
 
 def _messages_in(queue: str, answer: Answer) -> list[Message]:

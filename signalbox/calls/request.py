@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Mapping, Sequence
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -11,6 +12,8 @@ from urllib.parse import quote
 from signalbox.durations import Durations
 from signalbox.errors import InvalidArgument
 
+#: The longest wait of one request for messages, in seconds.
+MAX_WAIT_SECONDS = 20.0
 #: The most receipt handles in one request.
 MAX_HANDLES = 1000
 
@@ -75,6 +78,17 @@ def given(value: object) -> str | None:
 def number_in(identifier: object) -> int:
     """Read the number of an id such as msg_123 or q_7."""
     return int(str(identifier).rpartition("_")[2])
+
+
+def waits(wait_seconds: float) -> Iterator[float]:
+    """Yield the seconds that each request may wait until the whole wait is over; there is at least one request."""
+    seconds_left = wait_seconds
+    ends_at = time.monotonic() + seconds_left
+    while True:
+        yield min(seconds_left, MAX_WAIT_SECONDS)
+        seconds_left = ends_at - time.monotonic()
+        if seconds_left <= 0:
+            return
 
 
 def with_queue(queue: str, handle: str) -> str:

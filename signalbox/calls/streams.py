@@ -1,21 +1,23 @@
-"""Streams: creating, appending, reading in consumer groups, committing, rewinding. They need a database."""
+"""Streams: creating, configuring, listing, appending."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from signalbox import arguments
-from signalbox.calls.call import Call, Function, Row, Wait, each_or_none, only_value, statement
+from signalbox.calls import wire_names
+from signalbox.calls.call import Call, Function, each_or_none, only_value, statement
+from signalbox.calls.request import Answer, Request, Requests, address, array, document, given, number_in
 from signalbox.payloads import encode, encode_attributes
-from signalbox.tracing.attributes import Marked, trace_id_of
+from signalbox.tracing.attributes import trace_id_of
 from signalbox.tracing.context import carried
-from signalbox.unreadable import Unreadable, decode_contents
 
-#: The point at which a new group begins, or a rewound group goes on.
-Point = Literal["beginning", "end", "time", "offset"]
+#: The most streams in one answer of a server.
+STREAMS_TOGETHER = 500
 
 
 class Place(NamedTuple):
@@ -26,40 +28,83 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamMessage(Marked):
-    """A message read from a stream. `epoch` is that of the group's partition, which committing needs.
+class StreamInfo:
+    """A stream with its settings."""
 
-    `unreadable` names the JSON of the message that Python cannot read. It takes the place of an unreadable payload;
-    unreadable attributes are empty. A commit includes such a message like any other.
-    """
-
-    partition: int
-    position: int
-    epoch: int
-    key: str | None
-    payload: Any
-    attributes: Mapping[str, Any]
-    appended_at: datetime
-    unreadable: Unreadable | None = None
+    id: int
+    name: str
+    tenant: str
+    settings: Mapping[str, Any]
 
 
-class Moved(NamedTuple):
-    """One partition of a rewind. A positive number of `messages` is read again, a negative one is skipped."""
-
-    partition: int
-    from_position: int
-    to_position: int
-    messages: int
+def _request_create(stream: Mapping[str, Any]) -> Requests[int]:
+    members = {"name": given(stream["name"]), "tenant": given(stream["tenant"])} | _wire_settings(stream["settings"])
+    answer = yield Request("POST", address("streams"), document(members))
+    return number_in(answer.document["streamId"])
 
 
-def last_of_each(messages: Iterable[StreamMessage]) -> list[StreamMessage]:
-    """The last message of each partition; committing these commits all."""
-    last = {message.partition: message for message in sorted(messages, key=lambda message: message.position)}
-    return [last[partition] for partition in sorted(last)]
+def _request_configure(stream: Mapping[str, Any]) -> Requests[int]:
+    settings = document(_wire_settings(stream["settings"]))
+    answer = yield Request("PATCH", address("streams", stream["name"]), settings)
+    return number_in(answer.document["streamId"])
 
 
-create_stream: Function[int] = Function("create_stream", "name text, settings jsonb, tenant text", only_value)
-configure_stream: Function[int] = Function("configure_stream", "name text, settings jsonb", only_value)
+def _wire_settings(text: str) -> dict[str, str | None]:
+    return {wire_names.camel(name): json.dumps(value) for name, value in json.loads(text).items()}
+
+
+create_stream: Function[int] = Function(
+    "create_stream", "name text, settings jsonb, tenant text", only_value, requests=_request_create
+)
+configure_stream: Function[int] = Function(
+    "configure_stream", "name text, settings jsonb", only_value, requests=_request_configure
+)
+
+_SETTINGS = (
+    "partitions",
+    "retention_seconds",
+    "max_payload_bytes",
+    "closed",
+    "alert_group_lag_seconds",
+)
+
+
+def list_streams(prefix: str) -> Call[list[StreamInfo]]:
+    return Call(
+        """
+        select s.stream_id, s.name, t.name, s.partitions, s.retention_seconds, s.max_payload_bytes, s.closed,
+          s.alert_group_lag_seconds
+        from signalbox.stream s
+        join signalbox.tenant t using (tenant_id)
+        where starts_with(s.name, %(prefix)s::text)
+        order by s.name
+        """,
+        arguments.checked(prefix=prefix),
+        lambda rows: [_stream(*row) for row in rows],
+        _request_list,
+    )
+
+
+def _stream(stream_id: int, name: str, tenant: str, *settings: Any) -> StreamInfo:
+    return StreamInfo(stream_id, name, tenant, dict(zip(_SETTINGS, settings, strict=True)))
+
+
+def _request_list(query: Mapping[str, Any]) -> Requests[list[StreamInfo]]:
+    listed: list[StreamInfo] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        members = {"prefix": query["prefix"], "limit": STREAMS_TOGETHER, "cursor": cursor}
+        text = urlencode({name: value for name, value in members.items() if value != ""})
+        answer: Answer = yield Request("GET", f"{address('streams')}?{text}")
+        listed += [_stream_in(wire) for wire in answer.document["streams"]]
+        cursor = answer.document["nextCursor"]
+    return listed
+
+
+def _stream_in(wire: Mapping[str, Any]) -> StreamInfo:
+    settings = {name: wire[wire_names.camel(name)] for name in _SETTINGS}
+    return StreamInfo(number_in(wire["streamId"]), wire["name"], wire["tenant"], settings)
+
 
 _APPEND = statement(
     "append", "stream text, payload jsonb, attributes jsonb, key text, trace_id text", "partition, position"
@@ -84,7 +129,27 @@ def append(
             "trace_id": arguments.optional_text("trace_id", trace_id) or trace_id_of(marked),
         },
         lambda rows: Place(*rows[0]),
+        _request_append,
     )
+
+
+def _request_append(message: Mapping[str, Any]) -> Requests[Place]:
+    path = address("streams", message["stream"], "messages")
+    answer = yield Request("POST", path, document(_message_members(message)), wire_names.SEND, keyed=True)
+    return _place_in(answer.document)
+
+
+def _message_members(message: Mapping[str, Any]) -> dict[str, str | None]:
+    return {
+        "body": message["payload"],
+        "key": given(message["key"]),
+        "attributes": message["attributes"],
+        "traceId": given(message["trace_id"]),
+    }
+
+
+def _place_in(wire: Mapping[str, Any]) -> Place:
+    return Place(wire["partition"], wire["position"])
 
 
 def append_batch(
@@ -92,10 +157,12 @@ def append_batch(
     payloads: Sequence[object],
     keys: Sequence[str | None] | None,
     attributes: Sequence[Mapping[str, object] | None] | None,
+    trace_ids: Sequence[str | None] | None,
 ) -> Call[list[Place]]:
     own = [None] * len(payloads) if attributes is None else attributes
     column = arguments.column("attributes", own, len(payloads), arguments.unchecked)
     marked = [carried(attribute, None) for attribute in column]
+    traces = arguments.column("trace_ids", trace_ids or [None] * len(marked), len(payloads), arguments.optional_text)
     return Call(
         _APPEND_BATCH,
         {
@@ -105,63 +172,22 @@ def append_batch(
                 encode_attributes(attribute, f"attributes[{index}]") for index, attribute in enumerate(marked)
             ),
             "keys": None if keys is None else arguments.column("keys", keys, len(payloads), arguments.optional_text),
-            "trace_ids": each_or_none(trace_id_of(attribute) for attribute in marked),
+            "trace_ids": each_or_none(trace or trace_id_of(one) for trace, one in zip(traces, marked, strict=True)),
         },
         lambda rows: [Place(*row) for row in rows],
+        _request_append_batch,
     )
 
 
-_CREATE_GROUP = statement(
-    "create_group", "stream text, name text, point text, at timestamptz, queue text, queue_window int"
-)
-
-
-def create_group(
-    stream: str, name: str, point: Point, at: datetime | None, queue: str | None, queue_window: int
-) -> Call[int]:
-    checked = arguments.checked(stream=stream, name=name, point=point, at=at, queue_window=queue_window)
-    return Call(_CREATE_GROUP, checked | {"queue": arguments.optional_text("queue", queue)}, only_value)
-
-
-drop_group: Function[bool] = Function("drop_group", "stream text, group text", only_value)
-join_group: Function[dict[int, int]] = Function(
-    "join_group", "stream text, group text, member text, lease_seconds double precision", dict, "partition, epoch"
-)
-leave_group: Function[int] = Function("leave_group", "stream text, group text, member text", only_value)
-commit_offset: Function[bool] = Function(
-    "commit_offset", "stream text, group text, member text, partition int, position bigint, epoch bigint", only_value
-)
-rewind: Function[list[Moved]] = Function(
-    "rewind",
-    "stream text, group text, point text, at timestamptz, partition int, position bigint, dry_run boolean",
-    lambda rows: [Moved(*row) for row in rows],
-    "of_partition, from_position, to_position, messages",
-)
-_read_stream: Function[list[StreamMessage]] = Function(
-    "read_stream",
-    "stream text, group text, member text, max_messages int",
-    lambda rows: [_message(row) for row in rows],
-    "partition, position, epoch, key, payload::text, attributes::text, appended_at",
-)
-
-
-def read_stream(
-    stream: str, group: str, member: str, max_messages: int, wait_seconds: float
-) -> Call[list[StreamMessage]]:
-    wait = Wait(arguments.seconds("wait_seconds", wait_seconds), stream=stream)
-    return replace(_read_stream(stream, group, member, max_messages), wait=wait)
-
-
-def _message(row: Row) -> StreamMessage:
-    partition, position, epoch, key, payload, attributes, appended_at = row
-    contents = decode_contents(payload, attributes)
-    return StreamMessage(
-        partition=partition,
-        position=position,
-        epoch=epoch,
-        key=key,
-        payload=contents.payload,
-        attributes=contents.attributes,
-        appended_at=appended_at.astimezone(UTC),
-        unreadable=contents.unreadable,
-    )
+def _request_append_batch(batch: Mapping[str, Any]) -> Requests[list[Place]]:
+    if not batch["payloads"]:
+        return []
+    nothing = [None] * len(batch["payloads"])
+    columns = (batch["payloads"], *(batch[name] or nothing for name in ("keys", "attributes", "trace_ids")))
+    messages = [
+        document(_message_members(dict(zip(("payload", "key", "attributes", "trace_id"), values, strict=True))))
+        for values in zip(*columns, strict=True)
+    ]
+    path, members = address("streams", batch["stream"], "messages", ":batch"), {"messages": array(messages)}
+    answer = yield Request("POST", path, document(members), wire_names.APPEND_BATCH, keyed=True)
+    return [_place_in(wire) for wire in answer.document["places"]]

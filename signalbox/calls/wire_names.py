@@ -29,6 +29,13 @@ BATCH = {
     "correlationId": "correlation_ids",
     "attributes.priority": "priorities",
 }
+APPEND_BATCH = {
+    "messages": "payloads",
+    "body": "payloads",
+    "key": "keys",
+    "traceId": "trace_ids",
+}
+COMMIT = {"position": "through_position"}
 RECEIVE = {"visibilityTimeoutSeconds": "visibility_timeout"}
 VISIBILITY = {"visibilityTimeoutSeconds": "seconds"}
 SETTINGS: Mapping[str, str] = _SETTINGS_BACK

@@ -32,7 +32,7 @@ else:
 
 def add(commands: Commands, run: Run) -> argparse.ArgumentParser:
     """Add the command of a function, with its name and its docstring; the caller adds the arguments."""
-    parser = commands.add_parser(run.__name__, help=run.__doc__, description=run.__doc__)
+    parser = commands.add_parser(run.__name__.rstrip("_"), help=run.__doc__, description=run.__doc__)
     parser.set_defaults(run=run)
     return parser
 
@@ -54,3 +54,17 @@ def as_json(text: str, field: str) -> Any:
 def given_options(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Select the options among these names that the command line has."""
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def settings_of(assignments: list[str]) -> dict[str, object]:
+    """Read assignments; a value is JSON, or else text."""
+    settings: dict[str, object] = {}
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise InvalidArgument(f"--set must be NAME=VALUE, not {text!r}", field="settings")
+        try:
+            settings[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            settings[name] = value
+    return settings

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import psycopg
 
 from signalbox import __version__
-from signalbox.cli import queues, receiving, sending
+from signalbox.cli import queues, receiving, sending, server, streams
 from signalbox.cli.command import INTERRUPTED, REFUSED, UNAVAILABLE
 from signalbox.connections.connecting import add_address, address_of, connect
 from signalbox.errors import InvalidArgument, SignalboxError
@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `python -m` does, for handlers that are here
         worker_command.work(parser, args)
         return
+    server.start_if_asked(args)
     try:
         url, api_key = address_of(args)
     except InvalidArgument as error:
@@ -51,16 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="signalbox",
-        description="Send to queues, receive from them and run handlers, in a database or through a server.",
+        description="Send to queues, receive from them, run handlers, and run the server.",
         epilog="Exit status: 0 done, 1 refused, 2 wrong usage, 3 nothing found, 4 no answer.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for noun in (sending, receiving, queues):
         noun.add_commands(commands)
-    for parser_of_command in commands.choices.values():
+    for parser_of_command in (*commands.choices.values(), *streams.add_commands(commands)):
         add_address(parser_of_command)
         parser_of_command.add_argument("--json", action="store_true", help="print one JSON object on each line")
+    server.add_commands(commands)
     worker = commands.add_parser("worker", help="run handlers until it is stopped", description="Run handlers.")
     worker_command.add_arguments(worker)
     worker_command.add_surroundings(worker)

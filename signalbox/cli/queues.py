@@ -6,8 +6,7 @@ import argparse
 import json
 from dataclasses import asdict
 
-from signalbox.cli.command import DONE, NOTHING, Commands, add, say
-from signalbox.errors import InvalidArgument
+from signalbox.cli.command import DONE, NOTHING, Commands, add, say, settings_of
 from signalbox.verbs import Verbs
 
 
@@ -47,28 +46,14 @@ def show(verbs: Verbs, args: argparse.Namespace) -> int:
 
 def create(verbs: Verbs, args: argparse.Namespace) -> int:
     """Create a queue and print its id. Repeating it with equal settings changes nothing."""
-    return _say_id(args, verbs.create_queue(args.queue, _settings(args.set)))
+    return _say_id(args, verbs.create_queue(args.queue, settings_of(args.set)))
 
 
 def configure(verbs: Verbs, args: argparse.Namespace) -> int:
     """Change the given settings of a queue, keep the others, and print its id."""
-    return _say_id(args, verbs.configure_queue(args.queue, _settings(args.set)))
+    return _say_id(args, verbs.configure_queue(args.queue, settings_of(args.set)))
 
 
 def _say_id(args: argparse.Namespace, queue_id: int) -> int:
     say(args, {"queue_id": queue_id, "name": args.queue}, str(queue_id))
     return DONE
-
-
-def _settings(assignments: list[str]) -> dict[str, object]:
-    """Read assignments; a value is JSON, or else text."""
-    settings: dict[str, object] = {}
-    for text in assignments:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise InvalidArgument(f"--set must be NAME=VALUE, not {text!r}", field="settings")
-        try:
-            settings[name] = json.loads(value)
-        except (ValueError, RecursionError):
-            settings[name] = value
-    return settings

@@ -21,7 +21,7 @@ from signalbox.django_tasks.interface import (
     TaskResultStatus,
     task_enqueued,
 )
-from signalbox.django_tasks.results import local, payload_of, result_of, story_of
+from signalbox.django_tasks.results import local, payload_of, result_of, sent_at_of, story_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,6 +70,8 @@ class SignalboxBackend(BaseTaskBackend):
             delay_seconds=_delay_seconds(task),
         )
         object.__setattr__(result, "id", str(message_id))
+        if sent_at := sent_at_of(message_id, task.queue_name, self.database):  # the clock of started_at and finished_at
+            object.__setattr__(result, "enqueued_at", sent_at)
         task_enqueued.send(type(self), task_result=result)
         return result
 

@@ -43,6 +43,12 @@ _STORY = """
 select queue, status, settled_at, sent_at, result::text, payload::text, deliveries::text
 from signalbox.message_story(message_id => %s::bigint)
 """
+_SENT_AT = """
+select m.sent_at
+from signalbox.queue q
+join signalbox.message m on m.queue_id = q.queue_id and m.message_id = %s
+where q.name = %s
+"""
 
 
 def payload_of(task: AnyTask, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -115,6 +121,14 @@ def story_of(result_id: str, database: str) -> Story | None:
     result, payload = decode(result_text or "null", "result"), decode(payload_text or "null")
     story = Story(queue, status, settled_at, sent_at, result, payload, json.loads(deliveries))
     return story if is_call(story.payload) else None
+
+
+def sent_at_of(message_id: int, queue: str, database: str) -> datetime | None:
+    """Read when a message was sent, by the database's clock; None where the queue has another name by now."""
+    with connections[database].cursor() as cursor:
+        cursor.execute(_SENT_AT, [message_id, queue])
+        row = cursor.fetchone()
+    return None if row is None else local(row[0])
 
 
 def result_of(result_id: str, story: Story) -> AnyResult:

@@ -87,6 +87,8 @@ PATHS = [
     "/alerts?q=state:maybe",
     "/alerts/silences?queue=Q-dlq",
     "/alerts/notifications",
+    "/alerts/channels",
+    "/alerts/channels/new/webhook",
     "/runbooks/SignalboxDeadLetters",
     "/streams",
     "/streams/LOG",

@@ -101,7 +101,7 @@ class Page(HTMLParser):
         return self._chosen() | {
             one.attributes["name"]: one.attributes.get("value", "")
             for one in self.all("input")
-            if "name" in one.attributes and one.attributes.get("type") != "checkbox"
+            if "name" in one.attributes and _is_sent(one)
         }
 
     def _chosen(self) -> dict[str, str]:
@@ -113,6 +113,11 @@ class Page(HTMLParser):
             elif element.tag == "option" and ("selected" in element.attributes or name not in chosen):
                 chosen[name] = element.attributes.get("value", "")
         return chosen
+
+
+def _is_sent(field: Element) -> bool:
+    kind = field.attributes.get("type")
+    return kind != "checkbox" and (kind != "radio" or "checked" in field.attributes)
 
 
 def readable(text: str) -> str:
@@ -157,6 +162,16 @@ class Browser(Client):
         if status == 302:
             return self._read(self.get(answer["Location"]), 200)
         return Page(answer.content.decode())
+
+    def change(self, path: str, **values: str) -> Page:
+        """Change settings as a person does: edit the form, read the review, and confirm it."""
+        return self.confirm(path, self.submit(path, status=200, **{**self.see(path).fields(), **values}))
+
+    def confirm(self, path: str, reviewed: Page, status: int = 302, **values: str) -> Page:
+        """Confirm reviewed changes; `values` are the choices in conflicts."""
+        digest = reviewed.one("button", name="reviewed").attributes["value"]
+        checked = {one.attributes["name"]: "on" for one in reviewed.all("input", type="checkbox", checked="")}
+        return self.submit(path, status=status, **{**reviewed.fields(), **checked, "reviewed": digest, **values})
 
     def _read(self, answer: HttpResponse, status: int) -> Page:
         assert answer.status_code == status, f"{answer.status_code}: {answer.content.decode()[:2000]}"

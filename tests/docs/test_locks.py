@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
@@ -45,3 +48,15 @@ def test_whatever_installs_from_a_lock_asks_for_hashes() -> None:
 
     assert len(installs) >= 4
     assert [line for line in installs if "--require-hashes" not in line] == []
+
+
+@pytest.mark.parametrize("extra", ["server", "pipeline"])
+def test_the_tests_run_on_versions_that_the_package_allows(extra: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    words = [words[0].partition("==") for words in requirements("requirements.lock")]
+    locked = {canonicalize_name(name): version for name, _, version in words}
+    declared = map(Requirement, [*project["dependencies"], *project["optional-dependencies"][extra]])
+    others = {one.name: one.specifier for one in declared if one.name != project["name"]}
+
+    assert {canonicalize_name(name) for name in others} <= locked.keys()
+    assert [name for name, allowed in others.items() if locked[canonicalize_name(name)] not in allowed] == []

@@ -119,7 +119,7 @@ def test_what_does_not_arrive_is_sent_again_later_and_later(hook: Receiver) -> N
 def test_it_is_given_up_in_the_end_and_says_why(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ALERTS_MAIL_TO = ["ann@example.org"]
 
-    def _refuse(_: Notification) -> None:
+    def _refuse(*_: object) -> str:
         raise ConnectionRefusedError("no server listens\0")
 
     monkeypatch.setitem(notifications.SENDERS, "mail", _refuse)

@@ -534,6 +534,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_first_behind": ("(signalbox._first_behind(%(stream_id)s, %(partition)s, 0, 9)).position", 1),
     "drop_group": ("signalbox.drop_group(%(stream)s, 'g')", True),
+    "list_groups": ("(select name from signalbox.list_groups(%(stream)s))", "g"),
     "join_group": ("(select count(*) from signalbox.join_group(%(stream)s, 'g', 'm'))", 2),
     "leave_group": ("signalbox.leave_group(%(stream)s, 'g', 'm')", 2),
     "_check_member": ("signalbox._check_member('g', false, null)", Refusal("SB400")),

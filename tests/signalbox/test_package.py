@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.wheel_rooms import LEFT_OUT, ROOMS, files
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DECLARED_VERSION = PROJECT["version"]
@@ -28,6 +30,9 @@ def wheel(tmp_path_factory):
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     shutil.copytree(ROOT / "signalbox", folder / "signalbox", ignore=shutil.ignore_patterns("__pycache__"))
+    for source in (*files(ROOT), Path("tools", "wheel_rooms.py")):
+        (folder / source).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / source, folder / source)
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*build, "--wheel-dir", folder / "dist", folder], check=True, capture_output=True, text=True)
     (built,) = (folder / "dist").glob("signalbox_queue-*.whl")
@@ -75,12 +80,25 @@ def run(environment, tmp_path):
     return run
 
 
-def test_the_wheel_has_all_of_the_client_and_nothing_else(wheel):
+def test_the_wheel_has_the_client_and_the_rooms_in_one_folder(wheel):
     with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+    rooms = {name.removeprefix("signalbox/rooms/") for name in packed if name.startswith("signalbox/rooms/")}
+    listed = subprocess.run(["git", "ls-files", "-z", *ROOMS], cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = {name for name in listed.stdout.split("\0") if name and not LEFT_OUT & set(Path(name).parts[:-1])}
     sources = {str(path.relative_to(ROOT)) for path in (ROOT / "signalbox").rglob("*.py")}
-    packed = {name for name in names if ".dist-info/" not in name}
-    assert packed == sources | {"signalbox/py.typed"}
+
+    assert packed - {f"signalbox/rooms/{name}" for name in rooms} == sources | {"signalbox/py.typed"}
+    assert rooms >= tracked | {"manage.py"}
+    assert {name for name in rooms if name.endswith(".pyc")} == set()
+
+
+def test_the_servers_commands_say_what_to_install(environment, tmp_path):
+    ran = subprocess.run([environment / "bin" / "signalbox", "doctor"], capture_output=True, text=True, cwd=tmp_path)
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "needs the server" in ran.stderr
+    assert "extra 'server'" in ran.stderr
 
 
 def test_everything_imports_without_django(run):

@@ -13,6 +13,8 @@ from signalbox.calls.wire_names import SETTINGS as WIRE_SETTINGS
 OTHER_WORDS = {
     **{engine: wire for names in (SEND, BATCH, RECEIVE, VISIBILITY, WIRE_SETTINGS) for wire, engine in names.items()},
     "rate": "maxMessagesPerSecond",
+    "group_name": "group",
+    "through_position": "position",
     "rate_per_second": "maxMessagesPerSecond",
     "canary_messages": "canary",
 }

@@ -60,6 +60,12 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
             "The queue does not exist, or this key does not reach it: it belongs to another tenant, or its name "
             "lacks the key's prefix.",
         ),
+        "stream-not-found": _Words(
+            "No such stream",
+            "The stream does not exist, or this key does not reach it: it belongs to another tenant, or its name "
+            "lacks the key's prefix.",
+        ),
+        "group-not-found": _Words("No such consumer group", "The stream has no consumer group of this name."),
         "message-not-found": _Words(
             "No such message",
             "This queue has no message with this id: it never existed, or its retention ended.",
@@ -85,6 +91,11 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
             "A queue of this name exists with other settings",
             "Change it with PATCH, or take another name.",
         ),
+        "stream-exists": _Words(
+            "A stream of this name exists with other settings",
+            "Change it with PATCH, or take another name.",
+        ),
+        "stream-closed": _Words("The stream is closed", "It can be read and accepts no messages."),
         "queue-in-use": _Words(
             "The queue is in use",
             "Only an empty queue can be deleted. `messages` has its numbers of messages: receive, redrive or purge "

@@ -116,6 +116,8 @@ def _of_outage(outage: outages.Outage) -> Problem:
 
 def _of_engine(error: engine.SignalboxError) -> Problem:
     detail = in_wire_words(str(error), getattr(error, "field", None))
+    if field := _MISSING.get(type(error)):
+        return Problem.of_field(field, detail, kind=f"{field}-not-found")
     match error:
         case engine.InvalidArgument():
             field = wire_field(error.field or "")
@@ -135,10 +137,13 @@ def _of_engine(error: engine.SignalboxError) -> Problem:
     return Problem(_PLAIN[type(error)], detail) if type(error) in _PLAIN else _unforeseen(error)
 
 
+#: The field that names what does not exist.
+_MISSING: dict[type[engine.SignalboxError], str] = {engine.StreamNotFound: "stream", engine.GroupNotFound: "group"}
 _PLAIN: dict[type[engine.SignalboxError], str] = {
     engine.QueueNotFound: "queue-not-found",
     engine.MessageNotFound: "message-not-found",
     engine.QueueClosed: "queue-closed",
+    engine.StreamClosed: "stream-closed",
     engine.BodyMissing: "body-unavailable",
     engine.BodyCorrupt: "body-unavailable",
 }

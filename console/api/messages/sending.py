@@ -72,7 +72,7 @@ async def send_all(client: AsyncClient, queue: str, given: list[Any]) -> list[di
     try:
         ids = await client.send_batch(queue, [one.body for one in messages], **_columns(messages))
     except InvalidArgument as error:
-        raise _in_its_place(error) from error
+        raise in_its_place(error) from error
     return [
         {"clientMessageId": message.client_message_id, "status": "accepted", **sent(message_id)}
         for message, message_id in zip(messages, ids, strict=True)
@@ -99,7 +99,7 @@ def _columns(messages: list[NewBatchMessage]) -> BatchOptions:
     }
 
 
-def _in_its_place(error: InvalidArgument) -> Problem:
+def in_its_place(error: InvalidArgument) -> Problem:
     """Convert an error about an array's entry into an error about the message's field."""
     if not (found := _OF_ONE.fullmatch(error.field or "")):
         return problem_of(error)

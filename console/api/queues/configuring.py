@@ -28,7 +28,7 @@ def create(key: Key, wanted: Any) -> tuple[int, dict[str, Any]]:
     """Create a queue: 201 and the new queue, or 200 and the existing queue if its settings are equal."""
     tenant = wanted.tenant or key.tenant
     settings = wanted.settings
-    _check_reach(key, wanted.name, tenant or "default")
+    check_reach(key, wanted.name, tenant or "default")
     _check_dead_letter_queue(key, settings)
     with transaction.atomic():
         queues = Queue.objects.select_related("tenant")
@@ -85,10 +85,10 @@ def page(key: Key, wanted: QueueListing) -> dict[str, Any]:
     if wanted.tenant is not None:
         queues = queues.filter(tenant__name=wanted.tenant)
     if wanted.cursor is not None:
-        queues = queues.filter(name__gt=_name_in(wanted.cursor))
+        queues = queues.filter(name__gt=name_in(wanted.cursor))
     found = list(queues[: wanted.limit + 1])
     shown = found[: wanted.limit]
-    after = _cursor(shown[-1].name) if len(found) > len(shown) else None
+    after = cursor_of(shown[-1].name) if len(found) > len(shown) else None
     return {"queues": [document(queue) for queue in shown], "nextCursor": after}
 
 
@@ -104,7 +104,8 @@ def document(queue: Queue) -> dict[str, Any]:
     return described
 
 
-def _check_reach(key: Key, name: str, tenant: str) -> None:
+def check_reach(key: Key, name: str, tenant: str) -> None:
+    """Check that the key may make a queue or stream of this name and tenant. Raises `out-of-reach`."""
     check_reserved(name, tenant)
     if key.tenant not in (None, tenant):
         detail = f"tenant must be {key.tenant!r}: the key {key.name} reaches no other"
@@ -144,15 +145,17 @@ def _reached(key: Key) -> QuerySet[Queue]:
     return queues.filter(Q(name__startswith=key.prefix) | Q(serves, is_dead_letter_queue=True))
 
 
-def _cursor(name: str) -> str:
+def cursor_of(name: str) -> str:
+    """Return the cursor of the page after this name."""
     return urlsafe_b64encode(name.encode()).decode().rstrip("=")
 
 
-def _name_in(cursor: str) -> str:
+def name_in(cursor: str) -> str:
+    """Return the name after which a page begins. Refuses a cursor that no page has given."""
     try:
         name = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
     except ValueError:
         name = ""
-    if not name or _cursor(name) != cursor or not name.isprintable():
+    if not name or cursor_of(name) != cursor or not name.isprintable():
         raise Problem.of_field("cursor", "cursor is none that a page has given")
     return name

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from console.api.core import database
+from console.api.waiting import streams
 from console.api.waiting.hub import Hub
 
 
@@ -24,6 +25,7 @@ def shared_hub() -> Hub:
 
 def stop() -> None:
     """Answer every waiting request, and let no other request wait."""
+    streams.stop()
     if shared_hub.cache_info().currsize:
         shared_hub().stop()
 
@@ -44,6 +46,7 @@ def stop_on_signals() -> None:
 
 async def close() -> None:
     """Close every connection after the running work is done."""
+    streams.start()
     if shared_hub.cache_info().currsize:
         await shared_hub().close()
         shared_hub.cache_clear()

@@ -33,7 +33,7 @@ from console.dead_letters.views import filter_bar, read_filter
 from console.masking import masked
 from console.pipeline import failure_findings
 from console.web import refused_forms
-from console.web.forms import first_mistake, refusals
+from console.web.forms import refusals
 from console.web.htmx import render_page
 from dlq.failure_groups.models import GroupNote, head_of
 from dlq.failure_groups.notes import comment, comments_of, describe, merge, set_state, snooze, split
@@ -48,6 +48,8 @@ from queues.errors import InvalidArgument
 CHART_STEP = timedelta(hours=4)
 SAMPLES = 10
 MAX_PEOPLE = 200
+VERBS_OF_ROWS = {"merge": "Merge groups", "split": "Split out", "end_snooze": "End snooze"}
+"""Verbs whose forms do not stand on the page of the group as it comes back."""
 TRIAGE = ("owner", "runbook_url", "note")
 
 
@@ -121,10 +123,10 @@ def change(request: HttpRequest, fingerprint: str, what: str) -> HttpResponse:
         with refusals(form):
             messages.success(request, verb(request, fingerprint, **form.cleaned_data))
             return redirect("failure_group", head_of(fingerprint))
-    if what in ("merge", "split", "end_snooze"):  # buttons without fields on the page of the group
-        messages.error(request, f"Nothing was changed: {first_mistake(form)}")
-        return redirect("failure_group", fingerprint)
-    return refused_forms.redirect_back(request, form, reverse("failure_group", args=[fingerprint]))
+    page = reverse("failure_group", args=[fingerprint])
+    if what in VERBS_OF_ROWS:
+        return refused_forms.show(request, form, title=VERBS_OF_ROWS[what], verb=VERBS_OF_ROWS[what], page=page)
+    return refused_forms.redirect_back(request, form, page)
 
 
 def _people(request: HttpRequest) -> list[str]:

@@ -1,13 +1,8 @@
 """The command `manage.py demo`: runs every process of Signalbox on this machine, with traffic, until Ctrl-C."""
 
-import os
 import secrets
 import signal
-import socket
 import sys
-import time
-import urllib.error
-import urllib.request
 from typing import Any
 
 from django.conf import settings
@@ -16,15 +11,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.demo import history, monitoring, scenery
 from console.demo.monitoring import Monitoring
-from console.demo.supervisor import Part, Supervisor
+from console.environment import variables_of_parts
+from console.server import parts
+from console.server.parts import HOST
+from console.server.starting import require_free_port, wait_until_ready
+from console.server.supervisor import Part, Supervisor
 from pipeline.spark.sessions import has_java
 from queues.history import invented
 from queues.stopping import on_signals
 
-HOST = "127.0.0.1"
 WATCHING = f"  Prometheus   http://{HOST}:{{}}\n  Alertmanager http://{HOST}:{{}}\n"
 HISTORY = "  history      made up until {:%Y-%m-%d %H:%M} UTC; the charts mark that moment\n"
-READY_SECONDS = 180.0  # on a machine that does much else
+TRAFFIC = ("workers", "producers", "streams")
+"""Modules of the demo, each a process that makes traffic."""
 
 
 class Command(BaseCommand):
@@ -40,7 +39,7 @@ class Command(BaseCommand):
         if not 0 <= messages <= 100_000_000:
             raise CommandError("--messages must be from 0 to 100000000")
         if not load_only:
-            _require_free_port(settings.PORT)
+            require_free_port(settings.PORT)
         watching = self._monitoring() if observe else None
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
@@ -74,11 +73,11 @@ class Command(BaseCommand):
             self.stderr.write(monitoring.HOW_TO_GET)
             return None
         for port in (found.prometheus_port, found.alertmanager_port):
-            _require_free_port(port)
+            require_free_port(port)
         return found
 
     def _welcome(self, supervisor: Supervisor, watching: Monitoring | None, key: str) -> None:
-        if not _wait_until_ready(supervisor):
+        if not wait_until_ready(supervisor):
             return
         programs = "" if watching is None else WATCHING.format(watching.prometheus_port, watching.alertmanager_port)
         until = invented.end_of_invention()
@@ -97,55 +96,16 @@ Ctrl-C stops everything; the data is kept.""")
 
 
 def _parts() -> list[Part]:
-    python = sys.executable
-    worker = [python, "-m", "celery", "-A", "console", "worker", "--pool", "threads"]
-    console = [python, "-m", "uvicorn", "console.asgi:application", "--host", HOST, "--port", str(settings.PORT)]
-    return [
-        Part("console", [*console, "--log-level", "warning", "--timeout-graceful-shutdown", "2"]),
-        Part("upkeep", [python, "manage.py", "upkeep"]),
-        Part("jobs", [*worker, "--concurrency", "4", "-n", "jobs@%h"]),
-        Part("pipeline", [*worker, "--concurrency", "2", "-n", "pipeline@%h", "-Q", settings.PIPELINE_QUEUE, "--beat"]),
-        Part("alerts", [python, "manage.py", "alerts", "evaluate"]),
-        Part("workers", [python, "-m", "console.demo.workers"]),
-        Part("producers", [python, "-m", "console.demo.producers"]),
-        Part("streams", [python, "-m", "console.demo.streams"]),
-    ]
+    traffic = [Part(name, [sys.executable, "-m", f"console.demo.{name}"]) for name in TRAFFIC]
+    return [*parts.together(), *traffic]
 
 
 def _environment() -> dict[str, str]:
     mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
-    ours = {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
     pipeline = {  # some runs to look at where there is a Java, without a Java that stays between them
         "ARCHIVE_SCHEDULE": "*/5 * * * *",
         "ROLLUP_SCHEDULE": "1-59/5 * * * *",
         "SPARK_SERVER_IDLE_SECONDS": "90",
         "SPARK_OPTIONS": '{"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "2"}',
     }
-    given = {name: value for name, value in os.environ.items() if value}
-    return mails | (pipeline if has_java() else {}) | given | ours
-
-
-def _require_free_port(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise CommandError(
-                f"Port {port} is in use; is the demo running already? PORT=8001 make demo takes another."
-            ) from error
-
-
-def _wait_until_ready(supervisor: Supervisor) -> bool:
-    deadline = time.monotonic() + READY_SECONDS
-    while not supervisor.stopping.is_set():
-        try:
-            urllib.request.urlopen(f"http://{HOST}:{settings.PORT}/login", timeout=2).close()
-            return True
-        except urllib.error.HTTPError:
-            return True
-        except OSError:
-            if time.monotonic() > deadline:
-                raise CommandError(f"The console does not answer; see {settings.SIGNALBOX_HOME / 'logs'}") from None
-            supervisor.stopping.wait(0.2)
-    return False
+    return variables_of_parts(mails | (pipeline if has_java() else {}), HTTPS_ONLY="false")

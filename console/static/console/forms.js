@@ -1,12 +1,13 @@
 // Keeps what people type: after a refused form, and on a live page whose session has ended.
 
-// ---- a refused form: the errors get the focus. The page is replaced in the history by its address, because the
-// browser's Back would otherwise ask whether to send the form again.
+// ---- a refused form: the errors get the focus. In the history, the page is replaced by the page that had the form,
+// because the browser's Back would otherwise ask whether to send the form again.
 
 const errors = document.getElementById("form-errors");
 
 if (errors) {
-  history.replaceState(history.state, "", location.pathname + location.search);
+  const cameFrom = document.referrer.startsWith(`${location.origin}/`) ? document.referrer : location.href;
+  history.replaceState(history.state, "", cameFrom.split("#")[0]);
   errors.focus();
 }
 

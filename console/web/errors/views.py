@@ -1,4 +1,7 @@
-"""Pages of errors: each says what happened and what to do next. People who are logged in keep the sidebar."""
+"""Pages of errors: each says what happened and what to do next. People who are logged in keep the sidebar.
+
+A form that met the error is not lost: the page shows what the person entered, and sends it again.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 
+from console.access import kept_forms
 from console.web import sidebar
 from console.web.errors import outages
 from console.web.htmx import render_form
@@ -20,6 +24,18 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 400: the request cannot be understood."""
     words = "Nothing was changed. Go back, reload the page and try again; a bookmark may be out of date."
     return _show(request, 400, "Bad request", words)
+
+
+def expired_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer 403: the CSRF token of a form is missing or older than the last login."""
+    words = "Nothing was changed. You opened the form before your last login, or your browser blocks cookies."
+    advice = "Go back, reload the page and submit the form again."
+    return _show(request, 403, "This form has expired", words, advice, sends=_is_ours(request))
+
+
+def _is_ours(request: HttpRequest) -> bool:
+    """Return whether the browser says that a page of this console sent the form, and no other site."""
+    return request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -50,14 +66,19 @@ def server_error(request: HttpRequest) -> HttpResponse:
         "The console's log has the error. /healthz reports whether the database answers.",
     )
     context = {"title": "The console failed", "status": 500, "words": words, "frame": bare_frame(request)}
+    context["kept"] = kept_forms.refused(request) if _is_ours(request) else None
     return render_form(request, "errors/error.html", context, 500)
 
 
-def _show(request: HttpRequest, status: int, title: str, *words: str) -> HttpResponse:
-    """Answer with an error that the database has no part in: people who are logged in see it inside the console."""
+def _show(request: HttpRequest, status: int, title: str, *words: str, sends: bool = True) -> HttpResponse:
+    """Answer with an error that the database has no part in: people who are logged in see it inside the console.
+
+    `sends` is false for a form that another site may have sent.
+    """
     context: dict[str, Any] = {"title": title, "status": status, "words": words}
     user = getattr(request, "user", None)  # missing where a middleware refused the request
     if user is not None and user.is_authenticated:
+        context["kept"] = kept_forms.refused(request) if sends and status != 400 else None  # 400: it cannot be read
         return render_form(request, "errors/inside.html", context | {"page": sidebar.nearest_page(request)}, status)
     return render_form(request, "errors/error.html", context | {"frame": bare_frame(request)}, status)
 
@@ -66,8 +87,9 @@ def _away(request: HttpRequest, outage: outages.Outage) -> HttpResponse:
     """Answer 503 with a page that reloads when the database is back; htmx gets a notice."""
     asked = request.method in SAFE_METHODS
     context = {"title": outage.title, "status": 503, "outage": outage, "asked": asked, "frame": bare_frame(request)}
+    context["kept"] = kept_forms.refused(request) if _is_ours(request) else None
     page = "errors/_outage.html" if request.headers.get("HX-Request") else "errors/outage.html"
-    answer = HttpResponse(loader.render_to_string(page, context), status=503)
+    answer = HttpResponse(loader.render_to_string(page, context, request), status=503)
     answer["Retry-After"] = str(outage.retry_seconds)
     answer["Cache-Control"] = "no-store"
     return answer

@@ -1,8 +1,8 @@
 -- rewind(stream, group_name, point, at, partition, through_position): let a consumer group read from another point,
 -- back or forward: 'beginning', 'end', 'time' (with at), or 'offset' (the last position that counts as read, of one
--- partition). `partition` limits the other points to one partition. Every partition gets a new epoch, so that
--- uncommitted reads of its member cannot be committed afterwards. dry_run => true returns the same rows and moves
--- nothing.
+-- partition; one that retention has dropped is refused). `partition` limits the other points to one partition. Every
+-- partition gets a new epoch, so that uncommitted reads of its member cannot be committed afterwards. dry_run => true
+-- returns the same rows and moves nothing.
 -- Returns the offset before and after for each partition, and how many positions lie between: above zero they are read
 -- again, below zero they are skipped. Waits for open commits.
 create or replace function signalbox.rewind(
@@ -23,6 +23,7 @@ declare
   v_group signalbox.consumer_group := signalbox._group_of(v_stream.stream_id, rewind.group_name);
   v_one record;
   v_moved jsonb := '[]';
+  v_first bigint;
 begin
   perform signalbox._check_point(rewind.point, rewind.at, array['beginning', 'end', 'time', 'offset']);
   if rewind.partition not between 0 and v_stream.partitions - 1 then
@@ -40,6 +41,15 @@ begin
     perform signalbox._refuse(
       'through_position', format('is %s, and the partition has none such', rewind.through_position)
     );
+  end if;
+  select f.first_position into v_first
+  from signalbox.stream_partition f
+  where f.stream_id = v_stream.stream_id and f.partition = rewind.partition;
+  if rewind.through_position < v_first - 1 then
+    perform signalbox._refuse('through_position', format(
+      'is %s: retention has dropped the messages up to %s; the first position that is left is %s',
+      rewind.through_position, v_first - 1, v_first
+    ));
   end if;
   if not rewind.dry_run then
     perform from signalbox.group_partition p

@@ -98,7 +98,7 @@ def test_an_administrator_sees_what_it_does_before_it_is_done(admin: Browser, en
     page = admin.submit("/maintenance/end", reason="Done.")
     assert "Maintenance ended. Every queue has its earlier state." in page.text
     assert maintenance.current() is None
-    assert "Maintenance had ended already." in admin.submit("/maintenance/end").text
+    assert "Nothing was changed: maintenance had ended already." in admin.submit("/maintenance/end").text
 
 
 @pytest.mark.parametrize(("reason", "minutes"), [("", "60"), ("x", "61"), ("x" * 501, "0")])

@@ -59,24 +59,43 @@ def test_a_quota_below_the_present_use_is_said_with_numbers(admin: Browser, engi
     page = admin.see(path)
     assert "In use: 3." in page.text
 
-    below = admin.submit(path, **{**page.fields(), "max_backlog_messages": "2", "reason": "r"})
-    above = admin.submit(path, **{**admin.see(path).fields(), "max_backlog_messages": "4", "reason": "r"})
+    below = admin.submit(path, status=200, **{**page.fields(), "max_backlog_messages": "2", "reason": "r"})
+    above = admin.submit(path, status=200, **{**page.fields(), "max_backlog_messages": "4", "reason": "r"})
 
     assert "Messages: 3 in use, above the new quota of 2: existing messages are kept" in below.text
     assert "above the new quota" not in above.text
 
 
-def test_a_quota_below_the_present_use_is_saved_with_a_warning(admin: Browser, engine: Engine, tenant: Tenant) -> None:
+def test_a_quota_below_the_present_use_is_warned_of_before_it_is_saved(
+    admin: Browser, engine: Engine, tenant: Tenant
+) -> None:
     for text in ("first", "second"):
         engine.send(text)
     create_queue(f"{tenant.name}-other", tenant=tenant.name)
     path = f"/tenants/{tenant.pk}"
 
-    page = admin.submit(path, **{**admin.see(path).fields(), "max_queues": "1", "max_backlog_messages": "2"})
+    values = {"max_queues": "1", "max_backlog_messages": "2"}
+    page = admin.submit(path, status=200, **{**admin.see(path).fields(), **values})
 
     warning = "Queues: 2 in use, above the new quota of 1: existing queues are kept, new ones are refused."
     assert warning in page.text
     assert "Messages: 2 in use" not in page.text
+    assert "Changed 2 quotas" in admin.confirm(path, page).text
+
+
+def test_a_quota_that_another_person_changed_is_decided_and_not_overwritten(admin: Browser, tenant: Tenant) -> None:
+    path = f"/tenants/{tenant.pk}"
+    opened = admin.see(path).fields()
+    set_quota(tenant.name, {"max_queues": 4}, actor="ana")
+
+    page = admin.submit(path, status=200, **{**opened, "max_queues": "9", "max_in_flight": "5"})
+
+    assert "ana changed it from 0 queues to 4 queues, " in page.text
+    assert "Keep 4 queues" in page.text
+    admin.confirm(path, page, status=422)
+    admin.confirm(path, page, **{"choose-max_queues": "theirs"})
+    tenant.refresh_from_db()
+    assert (tenant.max_queues, tenant.max_in_flight) == (4, 5)
 
 
 def test_an_admin_changes_quotas_and_it_is_recorded(admin: Browser, engine: Engine, tenant: Tenant) -> None:
@@ -84,7 +103,7 @@ def test_an_admin_changes_quotas_and_it_is_recorded(admin: Browser, engine: Engi
     form = admin.see(path).fields()
     assert set(QUOTAS) <= set(form)
 
-    page = admin.submit(path, **{**form, "max_backlog_messages": "5", "max_queues": "9", "reason": "agreed"})
+    page = admin.change(path, max_backlog_messages="5", max_queues="9", reason="agreed")
 
     assert f"Changed 2 quotas of {tenant.name}." in page.text
     tenant.refresh_from_db()

@@ -71,6 +71,17 @@ def _messages(**options: Any) -> Callable[[World], Any]:
 
 _QUEUE, _REDRIVE, _PURGE = "/v1/queues/{}", "/v1/redrives/{}", "/v1/purges/{}"
 _MESSAGES = f"{_QUEUE}/messages"
+_STREAM = "/v1/streams/{}"
+_GROUP = f"{_STREAM}/groups/{{}}"
+
+
+def _stream(world: World) -> list[str]:
+    return [world.stream]
+
+
+def _group(world: World) -> list[str]:
+    return [world.stream, world.group]
+
 
 ROWS: dict[Route, Row] = {
     ("POST", "/v1/queues"): Row(
@@ -116,5 +127,31 @@ ROWS: dict[Route, Row] = {
     ("POST", f"{_QUEUE}:purge"): Row(202, document=lambda world: world.purge_plan),
     ("GET", _PURGE): Row(200, places=lambda world: [world.purge]),
     ("POST", f"{_PURGE}:cancel"): Row(200, places=lambda world: [world.purge]),
+    ("POST", "/v1/streams"): Row(
+        201,
+        places=lambda world: [],
+        document=lambda world: {"name": f"{world.queue}-new", "partitions": 1},
+        of_queue=False,
+    ),
+    ("GET", "/v1/streams"): Row(200, places=lambda world: [world.stream][:0], is_list=True),
+    ("GET", _STREAM): Row(200, places=_stream),
+    ("PATCH", _STREAM): Row(200, places=_stream, document=lambda world: {"retentionSeconds": 7200}),
+    ("POST", f"{_STREAM}/messages"): Row(202, places=_stream, document=lambda world: {"body": 1, "key": "k"}),
+    ("POST", f"{_STREAM}/messages:batch"): Row(
+        200, places=_stream, document=lambda world: {"messages": [{"body": 1}, {"body": 2, "key": "k"}]}
+    ),
+    ("GET", f"{_STREAM}/groups"): Row(200, places=_stream),
+    ("POST", f"{_STREAM}/groups"): Row(201, places=_stream, document=lambda world: {"name": "new"}),
+    ("GET", _GROUP): Row(200, places=_group),
+    ("DELETE", _GROUP): Row(204, places=_group),
+    ("POST", f"{_GROUP}:join"): Row(200, places=_group, document=lambda world: {"member": "m"}),
+    ("POST", f"{_GROUP}:leave"): Row(200, places=_group, document=lambda world: {"member": "m"}),
+    ("POST", f"{_GROUP}:read"): Row(200, places=_group, document=lambda world: {"member": "m"}),
+    ("POST", f"{_GROUP}:commit"): Row(
+        200,
+        places=_group,
+        document=lambda world: {"member": "m", "offsets": [{"partition": 0, "position": 0, "epoch": 1}]},
+    ),
+    ("POST", f"{_GROUP}:seek"): Row(200, places=_group, document=lambda world: {"point": "end"}),
 }
 """A route without a row fails `test_every_key_and_route.py`."""

@@ -1,4 +1,4 @@
-"""The tour in docs/use/http-api.md, taken as it is written."""
+"""The tours in docs/use/http-api.md and docs/use/streams-http.md, taken as they are written."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tests.console.api.callers import Answer, Caller
 
-PAGE = Path(__file__).parents[3] / "docs" / "use" / "http-api.md"
+PAGES = Path(__file__).parents[3] / "docs" / "use"
 
 
-def commands() -> list[list[str]]:
-    lines = PAGE.read_text().splitlines()
+def commands(page: str) -> list[list[str]]:
+    lines = (PAGES / page).read_text().splitlines()
     return [shlex.split(line) for line in lines if line.startswith(("call $V1", "call -X POST $V1"))]
 
 
@@ -27,7 +27,7 @@ def run(caller: Caller, words: list[str], known: dict[str, str]) -> Answer:
 def test_every_call_of_the_tour_does_what_it_says(caller: Caller) -> None:
     known: dict[str, str] = {}
     statuses = []
-    for words in commands():
+    for words in commands("http-api.md"):
         if ":nack" in " ".join(words) or ":change-visibility" in " ".join(words):
             known["RECEIPT_HANDLE"] = _another_lease(caller)  # the one before is settled
         answer = run(caller, words, known)
@@ -38,6 +38,13 @@ def test_every_call_of_the_tour_does_what_it_says(caller: Caller) -> None:
             known["RECEIPT_HANDLE"] = messages[0]["receiptHandle"]
 
     assert statuses == [201, 202, 200, 204, 200, 200, 204, 204, 200, 200]
+
+
+def test_every_call_of_the_tour_of_streams_does_what_it_says(caller: Caller) -> None:
+    answers = [run(caller, words, {}) for words in commands("streams-http.md")]
+
+    assert [answer.status for answer in answers] == [201, 201, 202, 200, 200, 200, 200, 200]
+    assert len(answers[4].document["messages"]) == 3
 
 
 def _another_lease(caller: Caller) -> str:

@@ -96,7 +96,7 @@ def test_what_is_of_others_does_not_exist(make_caller: MakeCaller, world: World,
             assert world.queue not in answer.content.decode()
         else:
             assert answer.status == 404, answer.content
-            assert answer.kind in ("queue-not-found", "job-not-found", "message-not-found")
+            assert answer.kind in ("queue-not-found", "job-not-found", "message-not-found", "stream-not-found")
 
 
 @pytest.mark.parametrize("route", sorted(ROUTES), ids=" ".join)

@@ -64,6 +64,19 @@ class World:
         return {name: seen[name] for name in ("states", "count", "throughMessageId")}
 
     @property
+    def stream(self) -> str:
+        """A stream of one partition within the prefix of the queue, with the group `g`."""
+        self.connection.execute(
+            "select signalbox.create_stream(%s, %s, %s)", [self.queue, Jsonb({"partitions": 1}), TENANT]
+        )
+        self.connection.execute("select signalbox.create_group(%s, 'g')", [self.queue])
+        return self.queue
+
+    @property
+    def group(self) -> str:
+        return "g"
+
+    @property
     def empty_queue(self) -> str:
         """Another queue within the prefix of the first."""
         return self._made(f"{self.queue}-empty").queue

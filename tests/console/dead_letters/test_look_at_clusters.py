@@ -181,10 +181,11 @@ def test_clusters_are_merged_and_split(operator: Browser, scene: DeadLetterScene
     page = operator.submit(f"{address(f'{cause}-1')}/split", fingerprint=f"fp-{cause}-2", reason="")
     assert "out of the group." in page.text
     assert "dead letters now 2" in page.text
-    page = operator.submit(f"{address(f'{cause}-1')}/merge", into="nobody", reason="")
+    page = operator.submit(f"{address(f'{cause}-1')}/merge", status=422, into="nobody", reason="typed")
     assert "there is no failure group" in page.text
-    page = operator.submit(f"{address(f'{cause}-1')}/merge", into="", reason="")
-    assert "Nothing was changed: Fingerprint of the other failure group: This field is required." in page.text
+    assert page.one("input", name="reason").attributes["value"] == "typed"
+    page = operator.submit(f"{address(f'{cause}-1')}/merge", status=422, into="", reason="")
+    assert "Fingerprint of the other failure group : This field is required." in page.text
 
 
 def test_a_viewer_sees_facts_and_changes_nothing(viewer: Browser, scene: DeadLetterScene, cause: str) -> None:

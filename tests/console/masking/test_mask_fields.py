@@ -215,7 +215,7 @@ def test_without_a_reason_nothing_is_revealed(admin: Browser, engine: Engine) ->
     masked(engine)
     message_id = engine.send({"card": {"number": SECRET}})
 
-    page = admin.submit(f"/queues/{engine.queue}/messages/{message_id}/reveal", reason=" ")
+    page = admin.submit(f"/queues/{engine.queue}/messages/{message_id}/reveal", status=422, reason=" ")
 
     assert SECRET not in page.html
     assert not AuditEvent.objects.filter(action="message.reveal", details__message_id=message_id).exists()

@@ -40,15 +40,14 @@ def test_a_mistake_changes_nothing_and_says_what_to_do(operator: Browser, engine
     message_id = engine.send("soon", delay_seconds=3600)
     before = ScheduledTicket.objects.get(message_id=message_id).due_at
     mistakes = {
-        ("", "r"): "Due (UTC): This field is required.",
+        ("", "r"): "Due (UTC) : This field is required.",
         ("tomorrow", "r"): "Enter a date and a time in UTC",
         ("9999-12-31T00:00", "r"): "it must be a time within a year from now",
-        ("2026-01-31T10:30", ""): "Reason: This field is required.",
+        ("2026-01-31T10:30", ""): "Reason : This field is required.",
     }
 
     for (due, reason), said in mistakes.items():
-        page = operator.submit(f"{address(engine, message_id)}/reschedule", due=due, reason=reason)
-        assert "Nothing was changed: " in page.text
+        page = operator.submit(f"{address(engine, message_id)}/reschedule", status=422, due=due, reason=reason)
         assert said in page.text
     assert ScheduledTicket.objects.get(message_id=message_id).due_at == before
 

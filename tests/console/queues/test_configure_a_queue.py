@@ -18,15 +18,7 @@ def settings_path(engine: Engine) -> str:
 
 def save(browser: Browser, engine: Engine, **values: str) -> Page:
     """Change settings as a person does: edit the form, read the review, and confirm it."""
-    path = settings_path(engine)
-    reviewed = browser.submit(path, status=200, **{**browser.see(path).fields(), **values})
-    return confirm(browser, engine, reviewed)
-
-
-def confirm(browser: Browser, engine: Engine, reviewed: Page, status: int = 302) -> Page:
-    digest = reviewed.one("button", name="reviewed").attributes["value"]
-    checked = {one.attributes["name"]: "on" for one in reviewed.all("input", type="checkbox", checked="")}
-    return browser.submit(settings_path(engine), status=status, **{**reviewed.fields(), **checked, "reviewed": digest})
+    return browser.change(settings_path(engine), **values)
 
 
 def last_event(engine: Engine) -> AuditEvent:
@@ -58,7 +50,7 @@ def test_changes_are_saved_after_a_review(admin: Browser, engine: Engine) -> Non
     assert row.startswith("Visibility timeout 30 seconds 45 seconds 30 seconds Applies to new deliveries.")
     assert get_queue(engine.queue).visibility_timeout_seconds == 30.0
     reviewed = admin.submit(settings_path(engine), status=200, **{**reviewed.fields(), "reason": "slow partner"})
-    page = confirm(admin, engine, reviewed)
+    page = admin.confirm(settings_path(engine), reviewed)
 
     queue = get_queue(engine.queue)
     assert f"Changed 1 setting of {engine.queue}." in page.text
@@ -69,15 +61,23 @@ def test_changes_are_saved_after_a_review(admin: Browser, engine: Engine) -> Non
 
 def test_a_change_by_another_person_is_shown_and_not_overwritten(admin: Browser, engine: Engine) -> None:
     form = admin.see(settings_path(engine)).fields()
-    reviewed = admin.submit(settings_path(engine), status=200, **{**form, "max_receives": "9"})
+    path, typed = settings_path(engine), {"max_receives": "9", "backoff_cap_seconds": "90"}
+    reviewed = admin.submit(path, status=200, **{**form, **typed})
     configure_queue(engine.queue, {"max_receives": 8}, actor="ana")
 
-    conflict = confirm(admin, engine, reviewed, status=200)
+    conflict = admin.confirm(path, reviewed, status=200)
+    undecided = admin.confirm(path, conflict, status=422)
 
-    changed_at = last_event(engine).at
-    assert f"ana changed max receives from 5 deliveries to 8 deliveries at {changed_at:%H:%M} UTC" in conflict.text
-    assert get_queue(engine.queue).max_receives == 8
-    confirm(admin, engine, conflict)
+    assert "ana changed it from 5 deliveries to 8 deliveries, " in conflict.text
+    assert "Keep 8 deliveries as Max receives Save 9 deliveries as Max receives" in conflict.text
+    assert "Nothing was saved. Choose the value to keep: Max receives." in undecided.text
+    assert undecided.fields()["max_receives"] == "9"
+    assert (get_queue(engine.queue).max_receives, get_queue(engine.queue).backoff_cap_seconds) == (8, 3600)
+
+    admin.confirm(path, undecided, **{"choose-max_receives": "theirs"})
+    assert (get_queue(engine.queue).max_receives, get_queue(engine.queue).backoff_cap_seconds) == (8, 90)
+    configure_queue(engine.queue, {"max_receives": 7}, actor="ana")
+    admin.confirm(path, admin.confirm(path, conflict, status=200), **{"choose-max_receives": "mine"})
     assert get_queue(engine.queue).max_receives == 9
 
 

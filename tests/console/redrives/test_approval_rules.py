@@ -34,9 +34,8 @@ def purge_of_two(engine: Engine) -> Purge:
 
 def test_an_admin_switches_approvals_on(admin: Browser, engine: Engine) -> None:
     assert purge_of_two(engine).state == "pending"
-    form = admin.see(PATH).fields()
 
-    page = admin.submit(PATH, **{**form, "purge_or_deletion_above": "1", "expiry": "2", "reason": "four eyes"})
+    page = admin.change(PATH, purge_or_deletion_above="1", expiry="2", reason="four eyes")
 
     assert "Changed 2 approval rules." in page.text
     assert [row for row in page.rows() if row.startswith(f"Purge or deletion above 1 message saved by {admin.name}")]
@@ -59,8 +58,7 @@ def test_a_viewer_sees_the_rules_and_cannot_change_them(viewer: Browser) -> None
 
 
 def test_the_environment_locks_a_rule(admin: Browser, settings: LazySettings) -> None:
-    form = admin.see(PATH).fields()
-    admin.submit(PATH, **{**form, "undo_above": "7", "reason": "r"})
+    admin.change(PATH, undo_above="7", reason="r")
     settings.APPROVAL_UNDO_MESSAGES, settings.APPROVAL_RULES_LOCKED = 9, {"APPROVAL_UNDO_MESSAGES"}
 
     page = admin.see(PATH)
@@ -76,11 +74,13 @@ def test_a_change_by_another_admin_is_shown_and_not_overwritten(admin: Browser) 
     opened = admin.see(PATH).fields()
     approval_rules.save({"redrive_above": 500}, {"redrive_above": 0}, actor="bea", reason="r")
 
-    page = admin.submit(PATH, status=422, **{**opened, "redrive_above": "20", "undo_above": "3", "reason": "mine"})
+    page = admin.submit(PATH, status=200, **{**opened, "redrive_above": "20", "undo_above": "3", "reason": "mine"})
 
-    assert "bea changed this value from 0 to 500 while you edited the form." in page.text
+    assert "Keep 500 messages as Redrive above Save 20 messages as Redrive above" in page.text
     assert (page.fields()["undo_above"], page.fields()["reason"]) == ("3", "mine")
     assert (approval_rules.values()["redrive_above"], approval_rules.values()["undo_above"]) == (500, 0)
+    admin.confirm(PATH, page, **{"choose-redrive_above": "mine"})
+    assert (approval_rules.values()["redrive_above"], approval_rules.values()["undo_above"]) == (20, 3)
 
 
 def test_a_mistake_keeps_what_was_typed(admin: Browser) -> None:

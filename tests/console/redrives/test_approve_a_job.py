@@ -66,7 +66,7 @@ def test_the_author_of_a_job_may_not_approve_it(admin: Browser, scene: DeadLette
     job = asked(admin, scene)
 
     assert "Another person must decide: you requested this job." in admin.see("/approvals").text
-    page = admin.submit(f"/approvals/deletion/{job.pk}/approve", reason="")
+    page = admin.submit(f"/approvals/deletion/{job.pk}/approve", status=422, reason="")
     assert "another person must decide" in page.text
     job.refresh_from_db()
     assert job.is_awaiting
@@ -78,7 +78,8 @@ def test_a_refusal_needs_a_reason_and_is_shown(admin: Browser, boss: Browser, sc
     scene.add_dead(2)
     job = asked(admin, scene)
 
-    assert "reason is empty" in boss.submit(f"/approvals/deletion/{job.pk}/refuse", reason="").text
+    page = boss.submit(f"/approvals/deletion/{job.pk}/refuse", status=422, reason="")
+    assert "reason is empty" in page.text
     boss.submit(f"/approvals/deletion/{job.pk}/refuse", reason="ask <b>sales</b>")
 
     assert "Refused" in admin.see(f"/deletions/{job.pk}").text
@@ -150,8 +151,9 @@ def test_the_creator_of_the_requesting_key_may_not_approve(
     keys.create(made.name, "redrive", actor=boss.name)
 
     assert "you created the API key that requested this job" in admin.see("/approvals").text
-    refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", reason="fine")
-    assert "Nothing was changed. Another person must decide" in refused.text
+    refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", status=422, reason="fine")
+    assert "Another person must decide" in refused.text
+    assert refused.one("input", name="reason").attributes["value"] == "fine"
     assert Redrive.objects.get(pk=job.pk).is_awaiting
     assert f"Redrive #{job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
 
@@ -179,7 +181,7 @@ def opens(giver: Browser, taker: Browser, action: str) -> None:
 
 
 def decided(second: Browser, job: Deletion) -> bool:
-    second.submit(f"/approvals/deletion/{job.pk}/approve")
+    second.post(f"/approvals/deletion/{job.pk}/approve")
     job.refresh_from_db()
     return job.state != Job.State.AWAITING
 

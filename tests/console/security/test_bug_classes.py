@@ -87,7 +87,8 @@ def test_strangers_reach_nothing_that_is_not_listed(scene: Scene) -> None:
 def test_strangers_without_the_defence_are_noticed(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(User, "is_authenticated", True, raising=False)
     monkeypatch.setattr("django.contrib.auth.models.AnonymousUser.is_authenticated", True)
-    monkeypatch.setattr("django.contrib.auth.models.AnonymousUser.has_perm", lambda *_: True)
+    held = {"console.see_metadata"}
+    monkeypatch.setattr("django.contrib.auth.models.AnonymousUser.get_all_permissions", lambda _: held)
 
     assert Client().get("/queues/" + scene.engine.queue).status_code == 200
 

@@ -127,7 +127,8 @@ def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) 
     assert admin.see(f"/streams/{log.name}").link("Settings…") == address
     assert admin.see(address).one("input", name="retention_seconds").attributes["value"] == "604800"
 
-    admin.post(address, {**SETTINGS, "closed": "on"})
+    values = {name: str(value) for name, value in SETTINGS.items()}
+    admin.change(address, **values, closed="on")
 
     columns = "retention_seconds, alert_group_lag_seconds, max_payload_bytes, closed"
     assert log.rows(f"select {columns} from signalbox.stream where stream_id = %s", log.stream_id) == [

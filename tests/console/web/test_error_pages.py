@@ -8,7 +8,6 @@ import sys
 import pytest
 from django.db import OperationalError
 from django.test import RequestFactory
-from django.views.csrf import csrf_failure
 
 from console.web.errors import views as error_views
 from console.web.errors.outages import OUTAGES, InBrief
@@ -44,7 +43,7 @@ def test_hostile_addresses_are_text(viewer: Browser) -> None:
     ("view", "status", "words"),
     [
         (lambda request: error_views.bad_request(request, ValueError()), 400, "Nothing was changed."),
-        (csrf_failure, 403, "This form has expired"),
+        (error_views.expired_form, 403, "This form has expired"),
         (lambda request: error_views.forbidden(request, PermissionError("Because.")), 403, "Because."),
         (
             lambda request: error_views.not_found(request, ValueError({"path": 1})),

@@ -119,6 +119,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "former_queue": ("name",),
     "secret": ("key",),
     "cluster_home": ("part",),
+    "alert_channel": ("name", "shown", "sealed", "severities", "last_error"),
     "alert": ("labels", "description", "summary", "runbook_url"),
     "alert_notification": ("news", "last_error", "target"),
     "api_key": ("scopes", "secret_hash"),

@@ -173,6 +173,27 @@ class TestQueues:
         assert "NAME=VALUE" in signalbox("create", name, "--set", "max_receives")[2]
 
 
+class TestStreams:
+    def test_from_the_first_message_to_a_seek(self, signalbox, queue):
+        stream = f"{queue}-log-{os.urandom(4).hex()}"
+        assert signalbox("stream", "create", stream, "--set", "partitions=1")[0] == 0
+        assert signalbox("stream", "list", "--prefix", stream)[1] == [f"{stream}\tdefault\t1"]
+        assert signalbox("stream", "groups", stream)[0] == 3
+        status, (line,), _ = signalbox("stream", "groups", stream, "--create", "g", "--point", "beginning")
+        assert (status, line.split("\t")) == (0, ["g", "0", "0.0", "0", "0"])
+        assert signalbox("stream", "append", stream, '{"n": 1}', "--key", "k")[1] == ["0\t1"]
+        assert signalbox("stream", "append", stream, "--lines", stdin="2\n\n[3]\n")[1] == ["0\t2", "0\t3"]
+        assert signalbox("stream", "read", stream, "g", "--max", 1)[1] == ['0\t1\tk\t{"n": 1}']
+        status, lines, _ = signalbox("stream", "read", stream, "g", "--json", "--commit")
+        assert [json.loads(line)["payload"] for line in lines] == [{"n": 1}, 2, [3]]
+        assert signalbox("stream", "read", stream, "g")[0] == 3
+        seek = ("stream", "seek", stream, "g", "offset", "--partition", 0, "--position", 1)
+        assert signalbox(*seek, "--dry-run")[1] == signalbox(*seek)[1] == ["0\t3\t1\t2"]
+        status, _, complaint = signalbox("stream", "append", stream, "--lines", stdin="1\n{\n")
+        assert (status, "line 2 is not JSON" in complaint) == (1, True)
+        assert "at is 'noon'" in signalbox("stream", "seek", stream, "g", "time", "--at", "noon")[2]
+
+
 class TestElsewhere:
     """Calls that are equal in both flavours."""
 

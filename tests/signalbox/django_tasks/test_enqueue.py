@@ -35,6 +35,7 @@ def test_supports_all_that_a_backend_can():
 def test_a_task_is_a_message_of_its_queue(client, queue):
     before = timezone.now()
     result = tasks.add.using(queue_name=queue).enqueue(1, b=2)
+    assert result == task_backends["default"].get_result(result.id)
 
     (message,) = client.receive(queue)
     assert message.id == int(result.id)

@@ -1,4 +1,4 @@
-"""The end of the demo: every process ends with it, in time, and the terminal gets no word from any of them."""
+"""The end of a server: every process ends with it, in time, and the terminal gets no word from any of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from console.demo.supervisor import STOP_SECONDS, Part, Supervisor
+from console.server.supervisor import STOP_SECONDS, Part, Supervisor
 
 # A job worker waits for the program that it started in a session of its own, as the real one waits for a run of Spark.
 WORKER = """
@@ -61,7 +61,7 @@ def test_a_worker_that_waits_for_spark_ends_in_time(tmp_path: Path, capfd: pytes
 def test_only_the_log_names_a_part_that_had_to_be_killed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.demo.supervisor.STOP_SECONDS", STOP_SECONDS / 16)
+    monkeypatch.setattr("console.server.supervisor.STOP_SECONDS", STOP_SECONDS / 16)
 
     supervisor, said = run_until(tmp_path, DEAF, "deaf")
 

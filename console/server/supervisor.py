@@ -1,4 +1,4 @@
-"""Supervisor of the demo's processes: restarts those that die, and leaves none behind.
+"""Supervisor of the processes of a server: restarts those that die, and leaves none behind.
 
 Each part leads a session of its own, so that Ctrl-C reaches the supervisor only. The supervisor then stops the parts
 in reverse order: those that make work first, the console last. Processes that a part has started in other sessions,
@@ -30,7 +30,7 @@ STOP_SECONDS = 8.0
 
 @dataclass
 class Part:
-    """One process of the demo. Its log has the name of the part."""
+    """One process of a server. Its log has the name of the part."""
 
     name: str
     command: Sequence[str]

@@ -1,0 +1,56 @@
+"""Conversion of appended and read messages between the API's names and the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from console.api.core.responses import moment
+from console.api.messages.sending import in_its_place
+from console.api.streams.shapes import NewStreamMessage
+from signalbox import AsyncClient, InvalidArgument, Place, StreamMessage, Unreadable
+
+
+def options(message: NewStreamMessage) -> dict[str, Any]:
+    """Return the options of a message, without its payload."""
+    return {"key": message.key, "attributes": message.attributes, "trace_id": message.trace_id}
+
+
+async def append_all(client: AsyncClient, stream: str, messages: Sequence[NewStreamMessage]) -> list[dict[str, int]]:
+    """Append all messages in one statement; return their places in order."""
+    try:
+        places = await client.append_batch(
+            stream,
+            [one.body for one in messages],
+            keys=[one.key for one in messages],
+            attributes=[one.attributes for one in messages],
+            trace_ids=[one.trace_id for one in messages],
+        )
+    except InvalidArgument as error:
+        raise in_its_place(error) from error
+    return [place(one) for one in places]
+
+
+def place(of: Place) -> dict[str, int]:
+    """Return the document of a place."""
+    return {"partition": of.partition, "position": of.position}
+
+
+def message(read: StreamMessage) -> dict[str, Any]:
+    """Return the document of a message. A payload that Python cannot read is null, as in a delivery of a queue."""
+    unreadable = {"unreadable": read.unreadable.to_json()} if read.unreadable else {}
+    return {
+        "partition": read.partition,
+        "position": read.position,
+        "epoch": read.epoch,
+        "key": read.key,
+        "body": None if isinstance(read.payload, Unreadable) else read.payload,
+        "attributes": read.attributes,
+        "traceId": read.trace_id,
+        "appendedAt": moment(read.appended_at),
+        **unreadable,
+    }
+
+
+def nothing_to_undo(_: object) -> None:
+    """Undo nothing: a read moves no offset."""

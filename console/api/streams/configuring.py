@@ -1,0 +1,158 @@
+"""Creation, settings and lists of streams and their groups for the API, within the key's tenant and prefix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from console.access.api_keys import Key
+from console.api.core.problems import Problem, problem_of
+from console.api.queues.configuring import check_reach, cursor_of, name_in
+from console.api.streams.known_streams import stream_not_found
+from console.api.streams.shapes import (
+    GroupDocument,
+    GroupPartition,
+    MovedPartition,
+    NewGroup,
+    NewStream,
+    PartitionBounds,
+    Seek,
+    StreamDocument,
+    StreamListing,
+    StreamSettings,
+)
+from queues.control import streams as control
+from queues.control.streams import GroupNumbers
+from queues.errors import GroupNotFound, InvalidArgument, StreamNotFound
+from queues.reach import SYSTEM_TENANT
+from queues.stream_models import ConsumerGroup, Stream
+
+
+def create(key: Key, wanted: NewStream) -> tuple[int, dict[str, Any]]:
+    """Create a stream: 201 and the new stream, or 200 and the existing stream if its settings are equal."""
+    tenant = wanted.tenant or key.tenant
+    check_reach(key, wanted.name, tenant or "default")
+    there = Stream.objects.select_related("tenant").filter(name=wanted.name).first()
+    if there is not None and not key.reaches(wanted.name, there.tenant.name):
+        raise Problem.of_field("name", f"The name {wanted.name!r} is taken.", kind="stream-exists")
+    try:
+        stream, made = control.make_stream(wanted.name, wanted.settings, tenant=tenant, actor=key.actor)
+    except InvalidArgument as error:
+        if there is None:
+            raise
+        # The request was valid, so this error means that the existing stream has other settings.
+        inside = problem_of(error)
+        raise Problem("stream-exists", inside.detail, errors=inside.errors) from error
+    return (201 if made else 200), document(stream)
+
+
+def configure(key: Key, name: str, changes: StreamSettings) -> dict[str, Any]:
+    """Change settings and return the stream."""
+    return document(control.configure_stream(name, changes.settings, actor=key.actor))
+
+
+def page(key: Key, wanted: StreamListing) -> dict[str, Any]:
+    """Return the streams that the key reaches, by name, after the cursor."""
+    streams = _reached(key).filter(name__startswith=wanted.prefix)
+    if wanted.tenant is not None:
+        streams = streams.filter(tenant__name=wanted.tenant)
+    if wanted.cursor is not None:
+        streams = streams.filter(name__gt=name_in(wanted.cursor))
+    found = list(streams[: wanted.limit + 1])
+    shown = found[: wanted.limit]
+    after = cursor_of(shown[-1].name) if len(found) > len(shown) else None
+    return {"streams": [document(stream) for stream in shown], "nextCursor": after}
+
+
+def with_positions(name: str) -> dict[str, Any]:
+    """Return a stream and the positions of each partition."""
+    stream = _stream(name)
+    bounds = [PartitionBounds.of(one) for one in control.read_bounds(stream)]
+    return {**document(stream), "positions": bounds}
+
+
+def create_group(key: Key, name: str, wanted: NewGroup) -> tuple[int, dict[str, Any]]:
+    """Create a consumer group: 201, or 200 if it exists."""
+    known = ConsumerGroup.objects.filter(stream__name=name, name=wanted.name).exists()
+    options = {"point": wanted.point, "at": wanted.at, "queue": wanted.queue, "queue_window": wanted.queue_window}
+    made = control.create_group(name, wanted.name, actor=key.actor, **options)
+    return (200 if known else 201), _group_documents(key, [made])[0]
+
+
+def groups(key: Key, name: str) -> dict[str, Any]:
+    """Return the consumer groups of a stream, with their lag."""
+    of_stream = ConsumerGroup.objects.select_related("queue__tenant").filter(stream=_stream(name)).order_by("name")
+    return {"groups": _group_documents(key, list(of_stream))}
+
+
+def group(key: Key, name: str, group_name: str) -> dict[str, Any]:
+    """Return a consumer group with its partitions."""
+    found = _group(name, group_name)
+    partitions = [GroupPartition.of(one) for one in control.read_partitions(found)]
+    return {**_group_documents(key, [found])[0], "partitions": partitions}
+
+
+def drop_group(key: Key, name: str, group_name: str) -> None:
+    """Delete a consumer group and its offsets."""
+    _check_fed_queue(key, _group(name, group_name))
+    control.drop_group(name, group_name, actor=key.actor, reason="")
+
+
+def seek(key: Key, name: str, group_name: str, wanted: Seek) -> dict[str, Any]:
+    """Move a group, or compute what would move."""
+    _check_fed_queue(key, _group(name, group_name))
+    where = {"at": wanted.at, "partition": wanted.partition, "position": wanted.position}
+    if wanted.dry_run:
+        moved = control.preview_rewind(name, group_name, wanted.point, **where)
+    else:
+        moved = control.rewind(name, group_name, wanted.point, actor=key.actor, reason=wanted.reason, **where)
+    return {"partitions": [MovedPartition.of(one) for one in moved]}
+
+
+def document(stream: Stream) -> dict[str, Any]:
+    """Return a stream with all settings."""
+    return StreamDocument.of(stream, stream_id=f"s_{stream.stream_id}", tenant=stream.tenant.name)
+
+
+def _group_documents(key: Key, of_stream: list[ConsumerGroup]) -> list[dict[str, Any]]:
+    return [_group_document(key, numbers) for numbers in control.read_groups(of_stream)]
+
+
+def _group_document(key: Key, numbers: GroupNumbers) -> dict[str, Any]:
+    queue = numbers.group.queue
+    return GroupDocument.of(
+        numbers,
+        group_id=f"g_{numbers.group.group_id}",
+        name=numbers.group.name,
+        queue=queue.name if queue and key.reaches(queue.name, queue.tenant.name) else None,
+        lost_messages=numbers.lost,
+    )
+
+
+def _check_fed_queue(key: Key, group: ConsumerGroup) -> None:
+    """Refuse to move or delete a subscription whose queue the key does not reach."""
+    queue = group.queue
+    if queue and not key.reaches(queue.name, queue.tenant.name):
+        detail = f"the group {group.name!r} feeds a queue that the key {key.name} does not reach"
+        raise Problem.of_field("group", detail, kind="out-of-reach")
+
+
+def _stream(name: str) -> Stream:
+    try:
+        return control.get_stream(name)
+    except StreamNotFound as error:
+        raise stream_not_found(name) from error
+
+
+def _group(name: str, group_name: str) -> ConsumerGroup:
+    if "\x00" in group_name:
+        raise GroupNotFound(f"group {group_name[:120]!r} does not exist")
+    return control.get_group(_stream(name), group_name)
+
+
+def _reached(key: Key) -> QuerySet[Stream]:
+    streams = Stream.objects.select_related("tenant").order_by("name").exclude(tenant__name=SYSTEM_TENANT)
+    if key.tenant is not None:
+        streams = streams.filter(tenant__name=key.tenant)
+    return streams.filter(name__startswith=key.prefix) if key.prefix else streams

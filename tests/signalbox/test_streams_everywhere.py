@@ -1,0 +1,107 @@
+"""Streams by every client: in the database and over HTTP, synchronous and not."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from signalbox import Client, GroupNotFound, InvalidArgument, PayloadTooLarge, Place, StreamClosed, StreamNotFound
+from tests.signalbox.flavours import FLAVOURS, client_of
+
+
+@pytest.fixture(params=FLAVOURS)
+def verbs(request):
+    is_database = request.param.startswith("database")
+    address = (request.getfixturevalue("dsn"),) if is_database else request.getfixturevalue("api_address")
+    with client_of(request.param, *address) as client:
+        yield client
+
+
+@pytest.fixture
+def stream(client):
+    name = f"everywhere-{uuid.uuid4().hex[:8]}"
+    client.create_stream(name, {"partitions": 1, "max_payload_bytes": 1000})
+    client.create_group(name, "g", point="beginning")
+    return name
+
+
+def test_from_the_first_message_to_a_rewind(verbs, stream):
+    assert verbs.create_stream(stream, {"partitions": 1}) > 0
+    assert verbs.append(stream, {"n": 1}, key="k", attributes={"region": "eu"}) == Place(0, 1)
+    assert verbs.append_batch(stream, [2, None], keys=["k", None], trace_ids=[None, "t"]) == [Place(0, 2), Place(0, 3)]
+    assert verbs.join_group(stream, "g", "m", lease_seconds=60) == {0: 2}
+
+    messages = verbs.read_stream(stream, "g", "m", 2)
+
+    assert [message.payload for message in messages] == [{"n": 1}, 2]
+    assert (messages[0].key, messages[0].attributes, messages[0].appended_at.tzinfo) == ("k", {"region": "eu"}, UTC)
+    assert verbs.commit_messages(stream, "g", "m", messages)
+    assert not verbs.commit_messages(stream, "g", "m", messages)
+    (group,) = verbs.list_groups(stream)
+    assert (group.name, group.queue, group.members, group.committed, group.lag_messages) == ("g", None, 1, 2, 1)
+    assert group.committed_at is not None
+    soon = datetime.now(UTC) + timedelta(seconds=60)
+    assert [moved.messages for moved in verbs.rewind(stream, "g", "time", at=soon, dry_run=True)] == [-1]
+    assert verbs.rewind(stream, "g", "offset", partition=0, position=1)[0][1:] == (2, 1, 1)
+    assert [message.payload for message in verbs.read_stream(stream, "g", "m")] == [2, None]
+    assert verbs.leave_group(stream, "g", "m") == 1
+    (info,) = verbs.list_streams(stream)
+    assert (info.name, info.tenant, info.settings["partitions"]) == (stream, "default", 1)
+    assert verbs.create_group(stream, "other", point="time", at=soon) > 0
+    assert verbs.drop_group(stream, "other")
+    assert not verbs.drop_group(stream, "other")
+
+
+def test_a_read_waits_for_the_first_append(verbs, stream, client):
+    assert verbs.read_stream(stream, "g", "m", wait_seconds=0.05) == []
+    appending = threading.Timer(0.2, client.append, [stream, "news"])
+    appending.start()
+    try:
+        (message,) = verbs.read_stream(stream, "g", "m", wait_seconds=60)
+    finally:
+        appending.join()
+    assert message.payload == "news"
+
+
+def test_what_is_wrong_has_the_same_name_at_every_door(verbs, stream, client: Client):
+    for call in (lambda: verbs.append("nowhere", 1), lambda: verbs.list_groups("nowhere")):
+        with pytest.raises(StreamNotFound, match="stream 'nowhere' does not exist"):
+            call()
+    with pytest.raises(GroupNotFound, match="group 'absent' does not exist"):
+        verbs.read_stream(stream, "absent", "m")
+    with pytest.raises(PayloadTooLarge):
+        verbs.append(stream, "x" * 2000)
+    refused = {
+        "partitions": lambda: verbs.create_stream(f"{stream}-2", {"partitions": 100}),
+        "retention_seconds": lambda: verbs.configure_stream(stream, {"retention_seconds": 1}),
+        "partition": lambda: verbs.commit_offset(stream, "g", "m", Place(7, 1), 1),
+        "through_position": lambda: verbs.commit_offset(stream, "g", "m", Place(0, 99), 1),
+        "at": lambda: verbs.rewind(stream, "g", "time"),
+        "key": lambda: verbs.append(stream, 1, key="k" * 300),
+    }
+    fields = {}
+    for field, call in refused.items():
+        with pytest.raises(InvalidArgument) as caught:
+            call()
+        fields[field] = caught.value.field
+    assert fields == {field: field for field in refused}
+    verbs.configure_stream(stream, {"closed": True})
+    with pytest.raises(StreamClosed):
+        verbs.append(stream, 1)
+
+
+def test_an_offset_behind_retention_is_refused(verbs, stream, client, connection):
+    client.append_batch(stream, [1, 2, 3])
+    connection.execute(
+        "update signalbox.stream_partition p set first_position = 3 from signalbox.stream s"
+        " where s.stream_id = p.stream_id and s.name = %s",
+        [stream],
+    )
+    connection.commit()
+    with pytest.raises(InvalidArgument, match="retention has dropped") as caught:
+        verbs.rewind(stream, "g", "offset", partition=0, position=1)
+    assert caught.value.field == "through_position"
+    assert verbs.rewind(stream, "g", "offset", partition=0, position=2)[0].to_position == 2
