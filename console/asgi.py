@@ -1,4 +1,4 @@
-"""The console as an ASGI application, served by uvicorn: pages by Django, /v1 by the API's own stack beside it."""
+"""The console as an ASGI application, served by uvicorn: pages by Django, /v1 and /sqs by stacks of their own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ pages = get_asgi_application()
 from console.api import asgi as api  # noqa: E402 - it needs Django's applications, which are there only now
 from console.api import waiting  # noqa: E402
 from console.api.core import database  # noqa: E402
+from console.api.sqs import asgi as sqs  # noqa: E402
+from console.api.sqs.listener import second_listener  # noqa: E402
 from console.web import server  # noqa: E402
 from metrics.reading.snapshot import snapshot  # noqa: E402
 
@@ -23,6 +25,8 @@ async def application(scope: api.Scope, receive: api.Receive, send: api.Send) ->
         await _live(receive, send)
     elif scope["type"] == "http" and api.is_for(scope["path"]):
         await api.application(scope, receive, send)
+    elif scope["type"] == "http" and sqs.is_for(scope["path"]):
+        await sqs.application(scope, receive, send)
     else:
         await pages(scope, receive, send)
 
@@ -32,7 +36,9 @@ async def _live(receive: api.Receive, send: api.Send) -> None:
         if event["type"] == "lifespan.startup":
             waiting.stop_on_signals()
             server.warn()
+            await second_listener.start()
             await send({"type": "lifespan.startup.complete"})
+    await second_listener.stop()
     await waiting.close()
     await database.close()
     await send({"type": "lifespan.shutdown.complete"})

@@ -188,6 +188,10 @@ ENVIRONMENT = env_text("ENVIRONMENT", "")
 """Label in the console's sidebar, such as `production`."""
 PORT = env_number("PORT", 8000, low=1, high=65535)
 """Port on which the console listens."""
+SQS_PORT = env_number("SQS_PORT", 0, low=0, high=65535)
+"""Port on which the console also serves the SQS endpoint at its root (docs/use/sqs.md). 0: only under `/sqs/`."""
+SQS_HOST = env_text("SQS_HOST", "127.0.0.1")
+"""Address on which it listens there."""
 
 # Security
 DEBUG = env_flag("DEBUG", default=False)

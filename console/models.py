@@ -8,6 +8,7 @@ from console.access.api_keys.models import ApiKey as ApiKey
 from console.access.grants.models import Grant as Grant
 from console.access.roles import PERMISSIONS
 from console.api.core.idempotency_models import IdempotentRequest as IdempotentRequest
+from console.api.sqs.queues.models import SqsQueue as SqsQueue
 
 
 class Access(models.Model):

@@ -69,7 +69,8 @@ async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpRe
     headers = dict(scope["headers"])
     key = None
     if scope["path"] not in OPEN_TO_ALL:
-        key = await key_of(_authorization(scope))
+        agent = headers.get(b"user-agent", b"").decode("latin-1")
+        key = await key_of(_authorization(scope), f"HTTP API, {agent or 'an unnamed client'}")
     route = _route_of(scope["path"])
     measured.goes_to(route.route)
     request = _request(scope)

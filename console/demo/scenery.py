@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from django.core.management.base import CommandError
 
 from console.access.api_keys import ALL, keys
+from console.access.api_keys.keys import NewKey
 from console.access.roles import ROLES
 from console.demo import streams
 from dlq.jobs import approval_rules
@@ -116,10 +117,10 @@ def open_accounts() -> None:
         user.groups.set(Group.objects.filter(name=role))
 
 
-def make_key() -> str:
-    """Create an API key with all scopes, and return its text. The key of an earlier run is revoked."""
+def make_key() -> NewKey:
+    """Create an API key with all scopes, also for the SQS endpoint. The key of an earlier run is revoked."""
     _revoke_key()
-    return keys.create(KEY, ALL, actor="demo", reason="to try the HTTP API").text
+    return keys.create(KEY, ALL, actor="demo", sqs=True, reason="to try the HTTP API and the SQS endpoint")
 
 
 def _revoke_key() -> None:

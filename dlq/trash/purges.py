@@ -66,10 +66,12 @@ def create(
     actor: str,
     reason: str,
     limited: bool = False,
+    keep_hours: int | None = None,
 ) -> Purge:
     """Start a purge. A large one needs the queue's name, as the actor typed it, in `typed_name`.
 
-    `limited`: a purge above the operator's limit waits for an approval.
+    `limited`: a purge above the operator's limit waits for an approval. `keep_hours`: time in the trash; None: the
+    setting.
 
     Raises `QueueNotFound` and `InvalidArgument`.
     """
@@ -83,7 +85,7 @@ def create(
         through_dead_letter_id=min(bounds.through_dead_letter_id, now.bounds.through_dead_letter_id),
         total_estimate=now.total,
         total_is_exact=True,
-        trash_hours=trash.hours(),
+        trash_hours=trash.hours() if keep_hours is None else keep_hours,
         created_by=actor,
         reason=reason,
     )

@@ -22,6 +22,8 @@ SCOPES = {
     "purge_any": "purge any number of messages; needs the scope purge too",
     "configure": "create, change and delete queues",
 }
+SQS_SCOPES = ("send", "receive", "read", "redrive", "purge", "configure")
+"""Scopes of the operations of the SQS endpoint."""
 ALL = "*"
 ACTOR_PREFIX = "key:"  # no person's name has a colon
 IDENTIFIER_CHARACTERS = 12

@@ -14,6 +14,7 @@ from django.utils import timezone
 from console.access.api_keys.authentication import doorkeeper
 from console.access.api_keys.key import ALL, SCOPES, make_token
 from console.access.api_keys.models import NAME_CHARACTERS, ApiKey
+from console.access.api_keys.signing_secrets import sealed
 from queues import audit
 from queues.errors import InvalidArgument
 from queues.reach import SYSTEM_TENANT
@@ -33,6 +34,11 @@ class NewKey:
     row: ApiKey
     text: str
 
+    @property
+    def secret(self) -> str:
+        """Return the secret, with which a key that was made for it signs requests."""
+        return self.text.partition(".")[2]
+
 
 def create(
     name: str,
@@ -44,17 +50,20 @@ def create(
     expires_in: timedelta | None = None,
     rate: float | None = None,
     connections: int | None = None,
+    sqs: bool = False,
     reason: str = "",
 ) -> NewKey:
     """Create a key. Raises `InvalidArgument`, which names the field; then no key is created.
 
-    The tenant need not exist yet, because a key with the scope to configure creates its first queue.
+    With `sqs` the key can also sign requests to the SQS endpoint, so its secret is kept encrypted. The tenant need not
+    exist yet, because a key with the scope to configure creates its first queue.
     """
     text, token = make_token()
     row = ApiKey(
         name=_checked_name(name),
         identifier=token.identifier,
         secret_hash=token.secret_hash,
+        sqs_secret=sealed(text.partition(".")[2]) if sqs else None,
         scopes=read_scopes(scopes),
         tenant_name=checked_tenant(tenant),
         queue_prefix=checked_prefix(prefix),

@@ -20,6 +20,7 @@ class ApiKey(models.Model):
     name = models.CharField(max_length=NAME_CHARACTERS)
     identifier = models.CharField(max_length=IDENTIFIER_CHARACTERS, unique=True)
     secret_hash = models.BinaryField(max_length=32)
+    sqs_secret = models.TextField(null=True, help_text="Encrypted, of a key that signs requests; others have none.")
     scopes = models.JSONField(help_text="A list of names, or of * alone.")
     tenant_name = models.CharField(max_length=100, null=True, help_text="Empty: of all tenants.")
     queue_prefix = models.CharField(max_length=100, db_default="")
@@ -31,6 +32,7 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True)
     revoked_by = models.CharField(max_length=150, null=True)
     last_used_at = models.DateTimeField(null=True, help_text="To the minute.")
+    last_used_with = models.CharField(max_length=200, null=True, help_text="The protocol and the client of that use.")
 
     class Meta:
         db_table = "api_key"
@@ -41,6 +43,11 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"API key {self.name}"
+
+    @property
+    def signs(self) -> bool:
+        """Return whether the key can sign requests to the SQS endpoint."""
+        return self.sqs_secret is not None
 
     @property
     def state(self) -> str:
@@ -56,6 +63,7 @@ class ApiKey(models.Model):
             "key": self.name,
             "identifier": self.identifier,
             "scopes": self.scopes,
+            "sqs": self.signs,
             "tenant": self.tenant_name,
             "prefix": self.queue_prefix,
             "rate": self.rate_per_second,

@@ -16,6 +16,7 @@ from console.access.api_keys import ALL, SCOPES, keys
 from console.access.api_keys.keys import NewKey
 from console.access.api_keys.models import ApiKey
 from console.access.roles import requires
+from console.api.sqs.accounts import endpoint_url
 from console.web import pagination
 from console.web.forms import ReasonForm, refuse, suggest
 from console.web.htmx import render_page
@@ -49,6 +50,11 @@ class ApiKeyForm(forms.Form):
         label="Max concurrent requests", required=False, help_text="Long polls included. Empty: no limit."
     )
     reason = forms.CharField(max_length=500, required=False, help_text="Recorded in the audit.")
+    sqs = forms.BooleanField(
+        label="Also for the SQS endpoint",
+        required=False,
+        help_text="AWS's SDKs sign requests with its secret, which is therefore stored, encrypted.",
+    )
     scopes = forms.MultipleChoiceField(
         choices=CHOICES, error_messages={"required": "Choose at least one scope."}, label="Scopes"
     )
@@ -128,6 +134,8 @@ def _show_once(request: HttpRequest, made: NewKey) -> HttpResponse:
         "title": f"Key {made.row.name}",
         "key": made.row,
         "text": made.text,
+        "secret": made.secret if made.row.signs else "",
+        "endpoint": endpoint_url(),
         "tenant_is_new": tenant is not None and not Tenant.objects.filter(name=tenant).exists(),
     }
     return render_page(request, "access/api_keys/made.html", "access/api_keys/_facts.html", context)

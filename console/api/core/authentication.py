@@ -17,10 +17,10 @@ SAFE_METHODS = {"GET", "HEAD"}
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="signalbox"'}
 
 
-async def key_of(authorization: str | None) -> Key:
+async def key_of(authorization: str | None, client: str | None = None) -> Key:
     """Return the API key that this header names. Raises the problem `unauthorized`."""
     try:
-        return await authenticate(authorization)
+        return await authenticate(authorization, client)
     except Unauthorized as error:
         raise Problem("unauthorized", str(error), headers=CHALLENGE) from error
 
@@ -56,12 +56,16 @@ class ApiKey:
         self.scope = scope
 
     async def __call__(self, request: Any) -> Key:
-        key: Key = request.key
-        if not key.may(self.scope):
-            raise Problem("scope-lacking", f"The key {key.name} lacks the scope {self.scope}.", scope=self.scope)
-        if self.scope in CHANGING and request.method not in SAFE_METHODS:
-            row = await database.in_thread(maintenance.current)  # one query; such requests are rare
-            if row is not None:
-                words = f"Maintenance by {row.started_by}, {row.announced_end}: {row.reason} Nothing was changed."
-                raise problem_of(InMaintenance(words, row.until.isoformat() if row.until else None))
-        return key
+        await check_scope(request.key, self.scope, changes=request.method not in SAFE_METHODS)
+        return request.key
+
+
+async def check_scope(key: Key, scope: str, *, changes: bool) -> None:
+    """Check that the key has the scope, and that no maintenance forbids a change. Raises `Problem`."""
+    if not key.may(scope):
+        raise Problem("scope-lacking", f"The key {key.name} lacks the scope {scope}.", scope=scope)
+    if scope in CHANGING and changes:
+        row = await database.in_thread(maintenance.current)  # one query; such requests are rare
+        if row is not None:
+            words = f"Maintenance by {row.started_by}, {row.announced_end}: {row.reason} Nothing was changed."
+            raise problem_of(InMaintenance(words, row.until.isoformat() if row.until else None))

@@ -23,7 +23,17 @@ from signalbox.payloads import MAX_DIGITS
 async def read_body(
     headers: Mapping[bytes, bytes], receive: Callable[[], Awaitable[MutableMapping[str, Any]]]
 ) -> bytes:
-    """Read the whole body. Raises ClientGone and the problems `payload-too-large` and `unsupported-media-type`."""
+    """Read a body of JSON. Raises ClientGone and the problems `payload-too-large` and `unsupported-media-type`."""
+    body = await read_parts(headers, receive)
+    if body:
+        _check_type(headers.get(b"content-type", b""))
+    return body
+
+
+async def read_parts(
+    headers: Mapping[bytes, bytes], receive: Callable[[], Awaitable[MutableMapping[str, Any]]]
+) -> bytes:
+    """Read the whole body, of any type. Raises ClientGone and the problem `payload-too-large`."""
     declared = headers.get(b"content-length", b"0")
     _check_size(int(declared) if declared.isdigit() else 0)
     parts, size, more = [], 0, True
@@ -36,10 +46,7 @@ async def read_body(
         _check_size(size)
         parts.append(part)
         more = event.get("more_body", False)
-    body = b"".join(parts)
-    if body:
-        _check_type(headers.get(b"content-type", b""))
-    return body
+    return b"".join(parts)
 
 
 def _check_size(size: int) -> None:

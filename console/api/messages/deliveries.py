@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 from console.access.api_keys import Key
 from console.api.core import database
-from console.api.core.authentication import key_of
 from console.api.core.problems import Problem
 from console.api.core.responses import message_name, moment
 from console.api.core.shape import HANDLE
@@ -27,6 +26,11 @@ logger = logging.getLogger(__name__)
 
 async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Convert deliveries into documents. If that fails, the messages return to the queue."""
+    return [_document(message, payload) for message, payload in await with_payloads(messages)]
+
+
+async def with_payloads(messages: Sequence[Message]) -> list[tuple[Message, Any]]:
+    """Return deliveries with their payloads. If that fails, the messages return to the queue."""
     try:
         return await _readable(messages)
     except BaseException:
@@ -34,12 +38,12 @@ async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
         raise
 
 
-async def _readable(messages: Sequence[Message]) -> list[dict[str, Any]]:
+async def _readable(messages: Sequence[Message]) -> list[tuple[Message, Any]]:
     """Return the messages whose large payload can be read; the others fail at once."""
     found = []
     for message in messages:
         try:
-            found.append(_document(message, await database.client().fetch(message)))
+            found.append((message, await database.client().fetch(message)))
         except (BodyMissing, BodyCorrupt, OSError) as error:
             logger.warning("the payload of message %s cannot be read: %s", message.id, error)
             await database.client().nack(message, error_class=type(error).__name__, error=str(error))
@@ -134,7 +138,9 @@ def _queue_id(handle: str) -> int:
     return int(handle.partition(".")[0])
 
 
-async def check_still_received(request: Any, queue: KnownQueue, messages: Sequence[Message]) -> None:
+async def check_still_received(
+    authenticate: Callable[[], Awaitable[Key]], queue: KnownQueue, messages: Sequence[Message]
+) -> None:
     """Repeat the checks of the request after a wait.
 
     If they fail now, the received messages return to the queue and the problem is raised. A request that received
@@ -143,8 +149,7 @@ async def check_still_received(request: Any, queue: KnownQueue, messages: Sequen
     if not messages:
         return
     try:
-        key = await key_of(request.META.get("HTTP_AUTHORIZATION"))
-        await queue_of_its_own(key, queue.name)
+        await queue_of_its_own(await authenticate(), queue.name)
         if any(_queue_id(message.receipt_handle) != queue.queue_id for message in messages):
             raise queue_not_found(queue.name)
     except BaseException:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
 from ninja import Path, Router
 
 from console.api.core import database, idempotency
-from console.api.core.authentication import ApiKey
+from console.api.core.authentication import ApiKey, key_of
 from console.api.core.disconnects import unless_gone
 from console.api.core.responses import answer, moment, nothing
 from console.api.messages import deliveries, sending, shapes
@@ -56,7 +57,8 @@ async def receive(request: Any, queue: Path[str], wanted: shapes.Receive | None 
     if wanted.wait_seconds:
         request.measured.waits()
         messages = await unless_gone(request, receiving, shared_hub().give_back)
-        await deliveries.check_still_received(request, found, messages)
+        authenticate = partial(key_of, request.META.get("HTTP_AUTHORIZATION"))
+        await deliveries.check_still_received(authenticate, found, messages)
     else:
         messages = await receiving
     return answer(200, {"messages": await deliveries.documents(messages)})

@@ -49,6 +49,13 @@ def start(key: Key, queue: str, wanted: NewPurge) -> dict[str, Any]:
     return document(purges.create(queue, wanted.states, bounds, queue, **told))
 
 
+def purge_all(key: Key, queue: str, reason: str, *, keep_hours: int | None = None) -> Purge:
+    """Start a purge of every message that the queue has now. `keep_hours` is the time in the trash; None: the usual."""
+    seen = _seen(key, queue, None)
+    told = {"actor": key.actor, "reason": reason, "limited": _is_limited(key), "keep_hours": keep_hours}
+    return purges.create(queue, list(seen.counts), seen.bounds, queue, **told)
+
+
 def show(key: Key, purge_id: int) -> dict[str, Any]:
     """Return the progress of a purge."""
     return document(_find(key, purge_id))

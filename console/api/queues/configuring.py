@@ -81,7 +81,7 @@ def with_numbers(queue_id: int) -> dict[str, Any] | None:
 
 def page(key: Key, wanted: QueueListing) -> dict[str, Any]:
     """Return the queues that the key reaches, by name, after the cursor."""
-    queues = _reached(key).filter(name__startswith=wanted.prefix)
+    queues = reached(key).filter(name__startswith=wanted.prefix)
     if wanted.tenant is not None:
         queues = queues.filter(tenant__name=wanted.tenant)
     if wanted.cursor is not None:
@@ -133,7 +133,8 @@ def _check_name(key: Key, field: str, name: str) -> None:
             raise Problem.of_field(field, str(error), kind="out-of-reach") from error
 
 
-def _reached(key: Key) -> QuerySet[Queue]:
+def reached(key: Key) -> QuerySet[Queue]:
+    """Return the queues that the key reaches, by name."""
     queues = Queue.objects.select_related("tenant").order_by("name").exclude(tenant__name=SYSTEM_TENANT)
     if key.tenant is not None:
         queues = queues.filter(tenant__name=key.tenant)

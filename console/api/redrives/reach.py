@@ -45,12 +45,16 @@ def holds_others(key: Key, holder: Queue) -> bool:
 
 def queues_of(job: Redrive) -> set[str]:
     """Return the queues of a redrive: those in its filter, the source queues, and the destination."""
+    return filtered_queues(job) | set(job.source_queues) | ({job.target_queue} if job.target_queue else set())
+
+
+def filtered_queues(job: Redrive) -> set[str]:
+    """Return the queues that the filter of a redrive names."""
     try:
         terms = parse(job.filter_text).terms
     except FilterError:  # a filter from an earlier version
         terms = ()
-    named = {name for term in terms if term.key == "queue" and not term.negated for name in term.literals}
-    return named | set(job.source_queues) | ({job.target_queue} if job.target_queue else set())
+    return {name for term in terms if term.key == "queue" and not term.negated for name in term.literals}
 
 
 def changed(

@@ -1,13 +1,16 @@
-"""manage.py apikey create | list | revoke: keys for the HTTP API, from a terminal."""
+"""manage.py apikey create | list | revoke: keys for the HTTP API and the SQS endpoint, from a terminal."""
 
+import json
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from console.access.api_keys import SCOPES, keys
+from console.access.api_keys import SCOPES, SQS_SCOPES, keys
+from console.access.api_keys.keys import NewKey
 from console.access.api_keys.models import ApiKey
+from console.api.sqs.accounts import endpoint_url
 from dlq.filters.readings import MisreadError, duration
 from queues.commands import ACTOR, VerbCommand
 from queues.errors import SignalboxError
@@ -16,15 +19,20 @@ MAX_LISTED = 1_000
 
 
 class Command(VerbCommand):
-    help = "Make keys for the HTTP API, list them, revoke one."
+    help = "Make keys for the HTTP API and the SQS endpoint, list them, revoke one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         create = verbs.add_parser("create", help="make a key, and print it, once, as the last line")
         create.add_argument("name", nargs="?", help="what its holder is called in lists and in the audit")
         create.add_argument(
-            "--scopes", nargs="+", required=True, metavar="SCOPE", help=f"{', '.join(SCOPES)}; * or all is all of them"
+            "--scopes",
+            nargs="+",
+            metavar="SCOPE",
+            help=f"{', '.join(SCOPES)}; * or all is all of them (default with --sqs: {','.join(SQS_SCOPES)})",
         )
+        create.add_argument("--sqs", action="store_true", help="a key that also signs requests to the SQS endpoint")
+        create.add_argument("--json", action="store_true", help="print one JSON object")
         create.add_argument("--tenant", help="only queues of this tenant (default: of all)")
         create.add_argument("--prefix", default="", help="only queues whose name begins so (default: all)")
         create.add_argument(
@@ -56,9 +64,16 @@ class Command(VerbCommand):
             expires_in=_life(options["expires"]),
             rate=options["rate"],
             connections=options["connections"],
+            sqs=options["sqs"],
             reason=options["reason"],
         )
+        if options["json"]:
+            self.stdout.write(json.dumps(_made(made)))
+            return
         self.stdout.write(_line(made.row))
+        if options["sqs"]:
+            self.stdout.write(f"endpoint {endpoint_url()}")
+            self.stdout.write(f"access key id {made.row.identifier}, secret access key {made.secret}")
         self.stdout.write("This is the key. It is not kept, and cannot be shown again:")
         self.stdout.write(made.text)
 
@@ -77,8 +92,10 @@ class Command(VerbCommand):
 
 def _name_and_scopes(options: dict[str, Any]) -> tuple[str, list[str]]:
     """A name that stands behind the scopes is taken for one of them, so it is the last."""
-    name, scopes = options["name"], list(options["scopes"])
-    if name is None and len(scopes) > 1:
+    name, scopes = options["name"], list(options["scopes"] or (SQS_SCOPES if options["sqs"] else ()))
+    if not scopes:
+        raise CommandError("--scopes is missing: manage.py apikey create NAME --scopes SCOPE,...")
+    if name is None and options["scopes"] and len(scopes) > 1:
         name = scopes.pop()
     if name is None:
         raise CommandError("name is missing: manage.py apikey create NAME --scopes SCOPE,...")
@@ -110,7 +127,26 @@ def _line(row: ApiKey) -> str:
     )
 
 
+def _made(made: NewKey) -> dict[str, Any]:
+    """Return a new key with its secret, which is printed only now."""
+    signs = {
+        "access_key_id": made.row.identifier,
+        "secret_access_key": made.secret,
+        "endpoint_url": endpoint_url(),
+    }
+    return _as_json(made.row) | {"api_key": made.text} | (signs if made.row.signs else {})
+
+
 def _as_json(row: ApiKey) -> dict[str, Any]:
     times = ("created_at", "revoked_at", "last_used_at")
     told = {name: moment.isoformat() if (moment := getattr(row, name)) else None for name in times}
-    return row.summary() | {"state": row.state, "created_by": row.created_by, "revoked_by": row.revoked_by} | told
+    return (
+        row.summary()
+        | {
+            "last_used_with": row.last_used_with,
+            "state": row.state,
+            "created_by": row.created_by,
+            "revoked_by": row.revoked_by,
+        }
+        | told
+    )

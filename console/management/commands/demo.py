@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.demo import history, monitoring, scenery
+from console.access.api_keys.keys import NewKey
+from console.demo import history, monitoring, scenery, sqs
 from console.demo.monitoring import Monitoring
 from console.environment import variables_of_parts
 from console.server import parts
@@ -52,12 +53,13 @@ class Command(BaseCommand):
             return
         key = scenery.make_key()
         token = settings.ALERTMANAGER_TOKEN or secrets.token_urlsafe(32)
+        sqs_port = sqs.port()
         supervisor = Supervisor(
             [*_parts(), *(watching.parts(settings.SIGNALBOX_HOME / "observe", token) if watching else [])],
-            _environment() | ({"ALERTMANAGER_TOKEN": token} if watching else {}),
+            _environment() | {"SQS_PORT": str(sqs_port)} | ({"ALERTMANAGER_TOKEN": token} if watching else {}),
             logs=settings.SIGNALBOX_HOME / "logs",
             say=self.stderr.write,
-            on_started=lambda: self._welcome(supervisor, watching, key),
+            on_started=lambda: self._welcome(supervisor, watching, key, sqs_port),
         )
         on_signals(supervisor.stop, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         try:
@@ -76,7 +78,7 @@ class Command(BaseCommand):
             require_free_port(port)
         return found
 
-    def _welcome(self, supervisor: Supervisor, watching: Monitoring | None, key: str) -> None:
+    def _welcome(self, supervisor: Supervisor, watching: Monitoring | None, key: NewKey, sqs_port: int) -> None:
         if not wait_until_ready(supervisor):
             return
         programs = "" if watching is None else WATCHING.format(watching.prometheus_port, watching.alertmanager_port)
@@ -87,9 +89,9 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
 
   log in as    {", ".join(scenery.USERS)}
   password     {scenery.PASSWORD}
-  API key      {key}
+  API key      {key.text}
                for http://{HOST}:{settings.PORT}/v1/docs, until the demo ends
-  logs         {settings.SIGNALBOX_HOME / "logs"}
+{sqs.lines(key, sqs_port)}  logs         {settings.SIGNALBOX_HOME / "logs"}
   alerts       mailed as files to {settings.EMAIL_FILE_PATH}
 {made_up}{programs}
 Ctrl-C stops everything; the data is kept.""")

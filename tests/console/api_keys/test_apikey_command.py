@@ -81,7 +81,7 @@ def test_a_key_is_revoked_by_name_or_number(name: str) -> None:
         (["--scopes", "send", "--expires", "0d"], "--expires: expires must be more"),
         (["--scopes", "send", "--prefix", "a b"], "--prefix: prefix is 'a b'"),
         (["--scopes", "send", "--rate", "0"], "--rate: rate is 0"),
-        ([], "the following arguments are required: --scopes"),
+        ([], "--scopes is missing"),
     ],
 )
 def test_a_mistake_is_named_and_makes_nothing(name: str, words: list[str], said: str) -> None:

@@ -1,0 +1,63 @@
+"""Accounts, addresses and ARNs: the names of queues in SQS.
+
+The account is made from the tenant's name, so that it needs no table and never changes. Names of queues are one list
+for all tenants, so a queue is found by its name, and the account is only compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+PATH = "/sqs"
+DEFAULT_TENANT = "default"
+DEFAULT_ACCOUNT = "000000000000"
+PARTITION = "aws"
+
+_PATH = re.compile(r"(?:.*/)?([0-9]{12})/([^/]+)/?")
+_ARN = re.compile(r"arn:[a-z-]{1,20}:sqs:([a-z0-9-]{1,40}):([0-9]{12}):([A-Za-z0-9._-]{1,100})")
+
+
+def account_of(tenant: str | None) -> str:
+    """Return the account of a tenant, 12 digits."""
+    if tenant in (None, DEFAULT_TENANT):
+        return DEFAULT_ACCOUNT
+    digest = hashlib.sha256(tenant.encode()).digest()
+    return f"{int.from_bytes(digest[:8]) % 10**12:012}"
+
+
+def queue_in(address: str) -> tuple[str, str] | None:
+    """Return the account and the name in the URL or path of a queue; None if it is no such address."""
+    try:
+        path = urlsplit(address).path
+    except ValueError:
+        return None
+    found = _PATH.fullmatch(path)
+    return (found[1], found[2]) if found else None
+
+
+def endpoint_url() -> str:
+    """Return the address of the endpoint for SDKs."""
+    return settings.CONSOLE_URL.rstrip("/") + PATH
+
+
+@dataclass(frozen=True)
+class Arn:
+    """The ARN of a queue."""
+
+    region: str
+    account: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"arn:{PARTITION}:sqs:{self.region}:{self.account}:{self.name}"
+
+
+def read_arn(text: object) -> Arn | None:
+    """Parse the ARN of a queue; None if it is none."""
+    found = _ARN.fullmatch(text) if isinstance(text, str) else None
+    return Arn(*found.groups()) if found else None

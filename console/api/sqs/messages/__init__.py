@@ -1,0 +1,1 @@
+"""Messages at the SQS endpoint: sending, receiving and settling."""

@@ -1,0 +1,160 @@
+"""ReceiveMessage: with a wait of up to 20 seconds in the hub of long polls that /v1 uses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from console.api.core.disconnects import unless_gone
+from console.api.messages.deliveries import check_still_received, with_payloads
+from console.api.queues.known_queues import queue_of_its_own
+from console.api.sqs.accounts import account_of
+from console.api.sqs.call import Call
+from console.api.sqs.errors import SqsError, invalid_value
+from console.api.sqs.messages import attempts, attributes
+from console.api.sqs.messages.message_ids import Receipt, message_id_of, receipt_of, sequence_number_of
+from console.api.sqs.messages.returning import give_back
+from console.api.sqs.queues.facts import SqsFacts, facts_of, queue_of
+from console.api.waiting import shared_hub
+from signalbox import Message
+
+MAX_MESSAGES = 10
+MAX_WAIT_SECONDS = 20
+MAX_VISIBILITY_SECONDS = 43_200
+SHORTEST_CLAIM_SECONDS = 5.0
+"""Lease of a receive with a visibility timeout of 0, which ends as soon as the messages are read."""
+
+SYSTEM_NAMES = frozenset(
+    {
+        "All",
+        "SenderId",
+        "SentTimestamp",
+        "ApproximateReceiveCount",
+        "ApproximateFirstReceiveTimestamp",
+        "SequenceNumber",
+        "MessageDeduplicationId",
+        "MessageGroupId",
+        "AWSTraceHeader",
+        "DeadLetterQueueSourceArn",
+    }
+)
+
+
+async def receive_message(call: Call) -> dict[str, Any]:
+    """Receive messages. An empty answer has no messages at all, as with SQS."""
+    known = await queue_of(call)
+    facts = await facts_of(await queue_of_its_own(call.key, known.name))
+    names = _system_names(call.given)
+    count, visibility, wait = _wishes(call, facts)
+    messages = await _received(call, facts, count, visibility, wait)
+    pairs = await with_payloads(messages)
+    if visibility == 0 and messages:
+        await give_back(facts, [Receipt(one.receipt_handle, one.receive_count) for one in messages])
+    found = [await _document(call, facts, message, payload, names) for message, payload in pairs]
+    return {"Messages": found} if found else {}
+
+
+async def _received(call: Call, facts: SqsFacts, count: int, visibility: float | None, wait: int) -> list[Message]:
+    attempt_id = call.given.get("ReceiveRequestAttemptId") if facts.is_fifo else None
+    attempts.check(attempt_id)
+    attempt = (call.key.key_id, facts.known.queue_id, attempt_id or "")
+    if attempt_id and (messages := await attempts.repeated(attempt, visibility or facts.visibility_seconds)):
+        return messages
+    messages = await _claimed(call, facts, count, SHORTEST_CLAIM_SECONDS if visibility == 0 else visibility, wait)
+    if attempt_id:
+        attempts.remember(attempt, messages)
+    return messages
+
+
+async def _claimed(call: Call, facts: SqsFacts, count: int, lease: float | None, wait: int) -> list[Message]:
+    hub = shared_hub()
+    receiving = hub.receive(facts.name, count, lease, call.key.actor, float(wait))
+    if not wait:
+        return await receiving
+    call.waits()
+    messages = await unless_gone(call, receiving, hub.give_back)
+    await check_still_received(call.authenticate, facts.known, messages)
+    return messages
+
+
+def _wishes(call: Call, facts: SqsFacts) -> tuple[int, float | None, int]:
+    """Return the number of messages, the visibility timeout and the wait that a call asks for."""
+    given = call.given
+    count = _within("MaxNumberOfMessages", given.get("MaxNumberOfMessages", 1), 1, MAX_MESSAGES)
+    visibility = given.get("VisibilityTimeout")
+    if visibility is not None:
+        _within("VisibilityTimeout", visibility, 0, MAX_VISIBILITY_SECONDS)
+    elif facts.visibility_seconds < 1:  # SQS knows whole seconds, and 0
+        visibility = 0
+    wait = given.get("WaitTimeSeconds", int(facts.attributes.get("ReceiveMessageWaitTimeSeconds", "0")))
+    return count, visibility, _within("WaitTimeSeconds", wait, 0, MAX_WAIT_SECONDS)
+
+
+def _within(name: str, value: int, low: int, high: int) -> int:
+    if low <= value <= high:
+        return value
+    bounds = f"Must be between {low} and {high}" if low else f"Must be >= {low} and <= {high}"
+    raise invalid_value(name, value, f"{bounds}, if provided.")
+
+
+def _system_names(given: Mapping[str, Any]) -> set[str]:
+    """Return the names of the system attributes that a call asks for."""
+    names = {*given.get("AttributeNames", ()), *given.get("MessageSystemAttributeNames", ())}
+    unknown = next((name for name in sorted(names) if name not in SYSTEM_NAMES), None)
+    if unknown is not None:
+        raise SqsError("InvalidAttributeName", name=unknown[:100])
+    return names
+
+
+async def _document(call: Call, facts: SqsFacts, message: Message, payload: Any, names: set[str]) -> dict[str, Any]:
+    body = payload if isinstance(payload, str) else json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+    own = attributes.chosen(attributes.from_engine(message.attributes), call.given.get("MessageAttributeNames", ()))
+    document: dict[str, Any] = {
+        "MessageId": message_id_of(_first_id(message)),
+        "ReceiptHandle": receipt_of(message.receipt_handle, message.receive_count),
+        "MD5OfBody": hashlib.md5(body.encode(), usedforsecurity=False).hexdigest(),
+        "Body": body,
+    }
+    if system := _system_attributes(call, facts, message, names):
+        document["Attributes"] = system
+    if own:
+        document |= {"MD5OfMessageAttributes": attributes.md5_of(own), "MessageAttributes": own}
+    return document
+
+
+def _first_id(message: Message) -> int:
+    """Return the number that the message had when it was sent: a dead letter that is received has a new one."""
+    origin = message.attributes.get("dead_letter")
+    first = origin.get("message_id") if isinstance(origin, dict) else None
+    return first if isinstance(first, int) else message.id
+
+
+def _system_attributes(call: Call, facts: SqsFacts, message: Message, names: set[str]) -> dict[str, str]:
+    if not names:
+        return {}
+    told, origin = attributes.facts_in(message.attributes), message.attributes.get("dead_letter")
+    source = origin.get("queue") if isinstance(origin, dict) else None
+    values = {
+        "SenderId": told.get("sender") or account_of(facts.known.tenant),
+        "SentTimestamp": _milliseconds(message.sent_at),
+        "ApproximateReceiveCount": str(message.receive_count),
+        "ApproximateFirstReceiveTimestamp": _milliseconds(_received_at(message)),
+        "SequenceNumber": sequence_number_of(_first_id(message)) if facts.is_fifo else None,
+        "MessageDeduplicationId": told.get("deduplication_id"),
+        "MessageGroupId": message.group_id,
+        "AWSTraceHeader": told.get("trace_header"),
+        "DeadLetterQueueSourceArn": call.arn_of(source, facts.known.tenant) if source else None,
+    }
+    return {name: value for name, value in values.items() if value is not None and (name in names or "All" in names)}
+
+
+def _received_at(message: Message) -> datetime:
+    """Return the time of this delivery by the database's clock: its lease began that long before its end."""
+    return message.deadline - timedelta(seconds=message.lease_seconds)
+
+
+def _milliseconds(at: datetime) -> str:
+    return str(int(at.timestamp() * 1000))

@@ -1,0 +1,1 @@
+"""Queues at the SQS endpoint: their addresses, attributes, tags and life."""

@@ -1,0 +1,137 @@
+"""Messages by boto3, in both protocols, against a running server; botocore checks the MD5s of bodies itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.console.api.callers import Caller
+from tests.engine import Engine
+
+Client = Any
+TEXT = 'ünï \U0001f600 <&> "quoted"\t\r\n end'
+
+
+def refusal(call: Callable[..., Any], **given: Any) -> tuple[str, str]:
+    with pytest.raises(ClientError) as raised:
+        call(**given)
+    return raised.value.response["Error"]["Code"], raised.value.response["Error"]["Message"]
+
+
+def test_a_message_is_sent_received_and_deleted(sqs: Client, queue: str) -> None:
+    attributes = {
+        "city": {"DataType": "String", "StringValue": "Zürich"},
+        "count": {"DataType": "Number", "StringValue": "007.50"},
+        "picture": {"DataType": "Binary.png", "BinaryValue": b"\x00\xff\x10"},
+        "sqs": {"DataType": "String", "StringValue": "a name of the endpoint's own"},
+    }
+    sent = sqs.send_message(QueueUrl=queue, MessageBody=TEXT, MessageAttributes=attributes)
+    assert sent["MD5OfMessageBody"] == hashlib.md5(TEXT.encode()).hexdigest()
+
+    (message,) = sqs.receive_message(
+        QueueUrl=queue, MessageAttributeNames=["All"], MessageSystemAttributeNames=["All"], MaxNumberOfMessages=10
+    )["Messages"]
+    assert (message["MessageId"], message["Body"]) == (sent["MessageId"], TEXT)
+    assert message["MessageAttributes"] == attributes
+    assert message["MD5OfMessageAttributes"] == sent["MD5OfMessageAttributes"]
+    assert message["Attributes"]["ApproximateReceiveCount"] == "1"
+
+    assert "Messages" not in sqs.receive_message(QueueUrl=queue)
+    for _ in range(2):  # a second deletion is no error
+        sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+    counts = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessagesNotVisible"])
+    assert counts["Attributes"] == {"ApproximateNumberOfMessagesNotVisible": "0"}
+
+
+def test_the_md5_of_attributes_is_that_of_awss_own_example(json_sqs: Client, new_name: Any) -> None:
+    url = json_sqs.create_queue(QueueName=new_name())["QueueUrl"]
+    attributes = {"timestamp": {"StringValue": "1493147359900", "DataType": "Number"}}
+    sent = json_sqs.send_message(QueueUrl=url, MessageBody="derp", MessageAttributes=attributes)
+
+    assert sent["MD5OfMessageAttributes"] == "235c5c510d26fb653d073faed50ae77c"
+
+
+def test_batches_answer_for_each_entry(sqs: Client, queue: str) -> None:
+    entries = [{"Id": f"n{number}", "MessageBody": f"body {number}"} for number in range(8)]
+    entries += [{"Id": "late", "MessageBody": "x", "DelaySeconds": 901}, {"Id": "bad", "MessageBody": "\x01"}]
+    answer = sqs.send_message_batch(QueueUrl=queue, Entries=entries)
+    assert [one["Id"] for one in answer["Successful"]] == [f"n{number}" for number in range(8)]
+    assert {one["Id"]: one["Code"] for one in answer["Failed"]} == {
+        "late": "InvalidParameterValue",
+        "bad": "InvalidMessageContents",
+    }
+
+    messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]
+    handles = [{"Id": f"h{at}", "ReceiptHandle": one["ReceiptHandle"]} for at, one in enumerate(messages)]
+    again = [{**one, "VisibilityTimeout": 60} for one in handles]
+    changed = sqs.change_message_visibility_batch(QueueUrl=queue, Entries=again)
+    assert len(changed["Successful"]) == 8
+    deleted = sqs.delete_message_batch(QueueUrl=queue, Entries=[*handles, {"Id": "bad", "ReceiptHandle": "none"}])
+    assert len(deleted["Successful"]) == 8
+    assert [(one["Id"], one["Code"], one["SenderFault"]) for one in deleted["Failed"]] == [
+        ("bad", "ReceiptHandleIsInvalid", True)
+    ]
+
+
+def test_a_whole_batch_is_refused_in_sqss_words(sqs: Client, queue: str) -> None:
+    service, entry = "AWS.SimpleQueueService.", {"Id": "a", "MessageBody": "x"}
+    for entries, code in (
+        ([{**entry, "Id": str(number)} for number in range(11)], "TooManyEntriesInBatchRequest"),
+        ([entry, entry], "BatchEntryIdsNotDistinct"),
+        ([{**entry, "Id": "no blanks"}], "InvalidBatchEntryId"),
+        ([{"Id": str(one), "MessageBody": "x" * 300_000} for one in range(4)], "BatchRequestTooLong"),
+    ):
+        assert refusal(sqs.send_message_batch, QueueUrl=queue, Entries=entries)[0] == service + code
+
+
+def test_a_long_poll_gets_a_message_that_is_sent_later(sqs: Client, queue: str) -> None:
+    sender = threading.Timer(0.5, sqs.send_message, kwargs={"QueueUrl": queue, "MessageBody": "late"})
+    sender.start()
+    (message,) = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=20)["Messages"]
+    sender.join()
+
+    assert message["Body"] == "late"
+
+
+def test_a_visibility_of_zero_returns_the_message(sqs: Client, queue: str) -> None:
+    sqs.send_message(QueueUrl=queue, MessageBody="again")
+    (first,) = sqs.receive_message(QueueUrl=queue, VisibilityTimeout=0)["Messages"]
+    (second,) = sqs.receive_message(QueueUrl=queue, AttributeNames=["ApproximateReceiveCount"])["Messages"]
+    assert (second["MessageId"], second["Attributes"]) == (first["MessageId"], {"ApproximateReceiveCount": "2"})
+
+    sqs.change_message_visibility(QueueUrl=queue, ReceiptHandle=second["ReceiptHandle"], VisibilityTimeout=0)
+    code, _ = refusal(
+        sqs.change_message_visibility, QueueUrl=queue, ReceiptHandle=second["ReceiptHandle"], VisibilityTimeout=9
+    )
+    assert code == "AWS.SimpleQueueService.MessageNotInflight"
+    assert len(sqs.receive_message(QueueUrl=queue)["Messages"]) == 1
+
+
+def test_each_door_reads_what_the_other_sent(json_sqs: Client, caller: Caller, engine: Engine) -> None:
+    url = json_sqs.get_queue_url(QueueName=engine.queue)["QueueUrl"]
+    body = {"name": "ünï", "order": 7}
+    caller.post(f"/v1/queues/{engine.queue}/messages", {"body": body, "attributes": {"kind": "new", "size": 3}})
+    (message,) = json_sqs.receive_message(QueueUrl=url, MessageAttributeNames=["All"])["Messages"]
+    assert message["Body"] == json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    assert message["MessageAttributes"]["size"] == {"DataType": "Number", "StringValue": "3"}
+
+    json_sqs.send_message(QueueUrl=url, MessageBody=TEXT)
+    answer = caller.post(f"/v1/queues/{engine.queue}/messages:receive", {})
+    assert answer.document["messages"][0]["body"] == TEXT
+
+
+def test_a_message_of_a_mebibyte_is_the_largest(json_sqs: Client, new_name: Any) -> None:
+    url = json_sqs.create_queue(QueueName=new_name())["QueueUrl"]
+    json_sqs.send_message(QueueUrl=url, MessageBody='"' * 1_048_576)
+    assert json_sqs.receive_message(QueueUrl=url)["Messages"][0]["Body"] == '"' * 1_048_576
+
+    json_sqs.set_queue_attributes(QueueUrl=url, Attributes={"MaximumMessageSize": "1024"})
+    json_sqs.send_message(QueueUrl=url, MessageBody='"' * 1_024)
+    code, text = refusal(json_sqs.send_message, QueueUrl=url, MessageBody="x" * 1_025)
+    assert (code, "shorter than 1024 bytes" in text) == ("InvalidParameterValue", True)
