@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
+from functools import cache
 
 from queues.settings import DURATION_BOUNDS
 
@@ -156,6 +157,7 @@ class DurationPlace(IntEnum):
     WITHIN_TARGET = 2 * BUCKETS + 3
 
 
+@cache
 def event_count() -> int:
     """Count the elements of an array of totals."""
     return max(event.number for event in EVENTS)

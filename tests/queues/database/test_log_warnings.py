@@ -57,9 +57,8 @@ def set_clock(engine: Engine) -> Iterator[Callable[[str], None]]:
     """Set the clock that a process of upkeep moves, to some time before now; without a line of this hour."""
     before = engine.value("select last_value from signalbox.clock")
     engine.connection.execute("delete from signalbox.logged_warning where queue_id = 0")
-    yield lambda ago: engine.value(
-        "select setval('signalbox.clock', (extract(epoch from clock_timestamp() - %s::interval) * 1000000)::bigint)", ago
-    )
+    microseconds = "(extract(epoch from clock_timestamp() - %s::interval) * 1000000)::bigint"
+    yield lambda ago: engine.value(f"select setval('signalbox.clock', {microseconds})", ago)
     engine.value("select setval('signalbox.clock', %s)", before)
 
 
