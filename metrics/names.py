@@ -165,6 +165,7 @@ QUEUE_METRICS: tuple[Metric[QueueReading], ...] = _with(
         ),
         _event("acked", "Messages acknowledged by their consumer."),
         _event("nacked", "Deliveries that their consumer reported as failed."),
+        _event("deferred", "Deliveries that their consumer put off, without a failure."),
         _event("lease_expired", "Deliveries whose consumer neither finished nor extended its lease in time."),
         _event("deduplicated", "Sends answered with an earlier message of the same key."),
         _event("redriven", "Dead letters that were sent again, by the queue they came from."),
@@ -270,7 +271,7 @@ FLEET_TOTALS: tuple[Metric[Totals], ...] = _totals("fleet", "the installation")
 TENANT_REFUSALS: tuple[Metric[Fleet], ...] = (
     _counter(
         "tenant_refused",
-        "Requests other than sends that a tenant's quotas refused; reason is queues, retention or long_polls.",
+        "Requests other than sends that a tenant's quotas refused; reason is queues, retention, long_polls or rate.",
         lambda fleet: {
             (tenant, reason): refused
             for tenant, reasons in fleet.tenant_refusals.items()

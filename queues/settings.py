@@ -396,14 +396,14 @@ class TenantQuotas:
         Limits.max_in_flight, "Messages of all queues together that may be in flight. 0: no limit."
     )
     publish_rate_per_second: float = _together(
-        Limits.publish_rate_per_second, "Messages that all queues together accept each second. 0: no limit."
+        Limits.publish_rate_per_second, "Messages that all queues and streams together accept each second. 0: no limit."
     )
     max_queues: int = _limit("queues", 100_000, "Queues, not counting dead-letter queues.")
     max_retention_seconds: float = _seconds(
         0.0,
         0.0,
         MAX_SECONDS,
-        "Longest retention of a queue. New queues begin with at most this retention. 0: no limit.",
+        "Longest retention of a queue or stream. New ones begin with at most this retention. 0: no limit.",
     )
     max_long_polls: int = _limit(
         "connections", 10_000, "Connections on which consumers may wait for messages at the same time."

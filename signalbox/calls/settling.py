@@ -1,4 +1,4 @@
-"""Settling deliveries: ack, nack, change_visibility; and the outcome of a message.
+"""Settling deliveries: ack, nack, defer, change_visibility; and the outcome of a message.
 
 Over HTTP one delivery is settled as a batch of one: the answer says whether each lease was still held.
 """
@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, T, each_or_none, handles_of, only_value, only_values, statement
+from signalbox.calls.call import Call, Function, Row, T, each_or_none, handles_of, only_value, only_values, statement
 from signalbox.calls.request import (
     Request,
     Requests,
@@ -41,6 +41,10 @@ FIRST_PAUSE_SECONDS = 0.01
 MAX_PAUSE_SECONDS = 1.0
 
 
+#: Seconds for which an entry of the inbox lasts, unless the call names fewer.
+ONCE_SECONDS = 604_800.0
+
+
 class NackOptions(TypedDict, total=False):
     """The options of a nack: facts about the failed delivery."""
 
@@ -64,6 +68,7 @@ _NACK_BATCH = statement(
     " reasons text[], states jsonb[]",
     "outcome",
 )
+_DEFER = statement("defer", "receipt_handle text, delay_seconds double precision, state jsonb")
 _CHANGE_VISIBILITY = statement(
     "change_visibility_batch", "receipt_handles text[], seconds double precision", "receipt_handle, deadline"
 )
@@ -146,6 +151,37 @@ _FAILURE_COLUMNS = {
     "state": "states",
 }
 _NACK_OUTCOMES: Mapping[str, NackOutcome | None] = {"retry": "retry", "dead": "dead", "lost": None}
+
+
+def defer(receipt: Message | str, delay_seconds: float, state: object) -> Call[datetime | None]:
+    return Call(
+        _DEFER,
+        {
+            "receipt_handle": arguments.checked(receipt_handle=handle_of(receipt))["receipt_handle"],
+            "delay_seconds": arguments.seconds("delay_seconds", delay_seconds),
+            "state": _encode_json("state", state, STATE_BYTES),
+        },
+        only_value,
+        _request_defer,
+    )
+
+
+def _request_defer(deferral: Mapping[str, Any]) -> Requests[datetime | None]:
+    def members(part: Mapping[int, str]) -> dict[str, str | None]:
+        return {"messages": array(_deferral(handle, deferral) for handle in part.values())}
+
+    handle = deferral["receipt_handle"]
+    return (yield from _requests([handle], ":defer", members, lambda result: _time_of(result.get("dueAt"))))[handle]
+
+
+def _deferral(handle: str, deferral: Mapping[str, Any]) -> str:
+    return document(
+        {
+            "receiptHandle": given(handle),
+            "delaySeconds": given(deferral["delay_seconds"]),
+            "state": deferral["state"],
+        }
+    )
 
 
 def change_visibility(receipts: Iterable[Message | str], seconds: float) -> Call[dict[str, datetime | None]]:
@@ -280,3 +316,6 @@ def _time_of(text: str | None) -> datetime | None:
 
 def _encode_json(field: str, value: object, max_bytes: int = RESULT_BYTES) -> str | None:
     return None if value is None else encode_within(max_bytes, value, field)
+
+
+once: Function[bool] = Function("once", "message_id bigint, handler text, window_seconds double precision", only_value)

@@ -45,6 +45,9 @@ class Options:
     cancel_grace: float = option(5.0, "S", "seconds for a cancelled async handler to end (default 5)")
     tasks_per_process: int | None = option(None, "N", "handlers that share a child process (default 1; async: all)")
     keep_results: bool = option(False, "", "keep the handler's return value as the result of the message")
+    once: bool = option(
+        False, "", "call handler(message, connection) in a transaction that a message handled before does not enter"
+    )
     bodies: str | None = option(None, "WHERE", "body store: a folder or module:function (default SIGNALBOX_BODIES)")
     metrics_port: int | None = option(
         None, "N", "port that serves /metrics with the durations of calls (default: none)"
@@ -63,6 +66,7 @@ class Options:
         arguments.optional_text("consumer", self.consumer)
         arguments.optional_text("bodies", self.bodies)
         arguments.count("concurrency", self.concurrency)
+        _check_once(self.once, self.dsn)
         _check_port(self.metrics_port)
         if self.prefetch != 0:
             arguments.count("prefetch", self.prefetch)
@@ -82,6 +86,12 @@ class Options:
     def handler_name(self) -> str:
         """The handler's name, for another process to import."""
         return name_of(self.handler)
+
+
+def _check_once(once: bool, dsn: str) -> None:
+    """Refuse a transaction of handlers over HTTP."""
+    if once and dsn.startswith(("http://", "https://")):
+        raise InvalidArgument("once needs the address of a database: its transaction is there", field="once")
 
 
 def _check_port(port: int | None) -> None:

@@ -10,13 +10,15 @@ from typing import Any
 import django
 from asgiref.sync import sync_to_async
 from django.core.management.base import CommandError
-from django.db import close_old_connections, connections, reset_queries
+from django.db import close_old_connections, connections, reset_queries, transaction
 
 from queues.commands import OwnCommand
 from queues.database.connections import dsn
+from queues.messages import client
 from signalbox import SignalboxError
 from signalbox.worker.command import add_arguments, workers_of
 from signalbox.worker.handlers.naming import Handler, is_async
+from signalbox.worker.handlers.once import check_plain
 from signalbox.worker.worker import run
 
 
@@ -29,11 +31,32 @@ class Command(OwnCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             options.setdefault("bodies", "queues.bodies:store")
-            workers = workers_of(dsn(), options, environment=f"{__name__}:in_django")
+            workers = workers_of(dsn(), options, environment=_environment(options))
             connections.close_all()  # the worker has its own, and its children have theirs
             run(workers)
         except SignalboxError as error:
             raise CommandError(str(error)) from error
+
+
+def _environment(options: dict[str, Any]) -> str:
+    return f"{__name__}:{'in_django_once' if options.get('once') else 'in_django'}"
+
+
+def in_django_once(load_handler: Callable[[], Handler]) -> Handler:
+    """Set Django up as `in_django` does, and handle each message once: in a transaction that enters it in the inbox."""
+
+    def load() -> Handler:
+        handler = load_handler()
+        check_plain(handler)
+
+        @functools.wraps(handler)
+        def handle(message: Any) -> Any:
+            with transaction.atomic():
+                return handler(message) if client().once(message) else None
+
+        return handle
+
+    return in_django(load)
 
 
 def in_django(load_handler: Callable[[], Handler]) -> Handler:

@@ -22,6 +22,9 @@ begin
     perform signalbox._refuse('max_messages', 'must be from 1 to 10000');
   end if;
   perform signalbox._check_member(v_group.name, v_group.queue_id is not null, read_stream.member);
+  if v_stream.admission_flags & {flag.holds_claims} > 0 then
+    return; -- maintenance
+  end if;
   perform signalbox._renew_member(v_group.group_id, read_stream.member, null);
   perform signalbox._balance(v_group.group_id, read_stream.member, v_stream.partitions);
   return query select * from signalbox._read_group(v_group.group_id, read_stream.member, read_stream.max_messages);

@@ -17,4 +17,5 @@ begin
     holds_claims = excluded.holds_claims,
     refuses_sends = excluded.refuses_sends;
   update signalbox.queue q set admission_flags = q.admission_flags; -- the trigger computes the flags
+  update signalbox.stream s set admission_flags = s.admission_flags;
 end $$;

@@ -11,5 +11,7 @@ begin
   v_was_on := found;
   update signalbox.queue q set admission_flags = q.admission_flags
     where q.admission_flags & ({flag.holds_claims} | {flag.refuses_sends}) <> 0;
+  update signalbox.stream s set admission_flags = s.admission_flags
+    where s.admission_flags & ({flag.holds_claims} | {flag.refuses_sends}) <> 0;
   return v_was_on;
 end $$;

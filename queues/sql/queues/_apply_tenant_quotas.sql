@@ -1,4 +1,5 @@
--- Apply the changed quotas of a tenant to its queues: their admission flags and its admission counter. A trigger.
+-- Apply the changed quotas of a tenant to its queues and streams: their admission flags and its
+-- admission counter. A trigger.
 create or replace function signalbox._apply_tenant_quotas() returns trigger
 language plpgsql
 security definer
@@ -13,9 +14,11 @@ begin
   perform signalbox._ensure_tenant_refusals(new.tenant_id, array_remove(array[
     case when new.max_queues > 0 then 'queues' end,
     case when new.max_retention_seconds > 0 then 'retention' end,
-    case when new.max_long_polls > 0 then 'long_polls' end
+    case when new.max_long_polls > 0 then 'long_polls' end,
+    case when new.publish_rate_per_second > 0 then 'rate' end
   ], null));
   update signalbox.queue q set admission_flags = q.admission_flags where q.tenant_id = new.tenant_id;
+  update signalbox.stream s set admission_flags = s.admission_flags where s.tenant_id = new.tenant_id;
   return null;
 end $$;
 revoke execute on function signalbox._apply_tenant_quotas() from public;

@@ -1,5 +1,5 @@
--- ensure_partitions(): make segments of the log for the next four million ids, days of history for a week, quarter days
--- of deduplication for one day, and the parts of queue history for now and next. Closes segments that are full, and
+-- ensure_partitions(): make segments of the log for the next four million ids, days of history and of the inbox for a
+-- week, quarter days of deduplication for one day, and the parts of queue history for now and next. Closes segments that are full, and
 -- moves on from a segment that has been open for a day, so that quiet systems age out too. Returns what was made.
 create or replace function signalbox.ensure_partitions() returns text[]
 language plpgsql
@@ -51,6 +51,8 @@ begin
     v_at := date_trunc('day', clock_timestamp(), 'UTC') + d * interval '1 day';
     v_made := v_made || signalbox._ensure_period('settled', v_at, v_at + interval '1 day', 'YYYYMMDD');
     v_made := v_made || signalbox._ensure_period('failure', v_at, v_at + interval '1 day', 'YYYYMMDD');
+    v_made := v_made || signalbox._ensure_period('deferral', v_at, v_at + interval '1 day', 'YYYYMMDD');
+    v_made := v_made || signalbox._ensure_period('inbox', v_at, v_at + interval '1 day', 'YYYYMMDD');
   end loop;
   for h in 0..3 loop
     v_at := date_bin('6 hours', clock_timestamp(), timestamptz '2000-01-01 00:00+00') + h * interval '6 hours';

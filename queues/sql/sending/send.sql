@@ -9,8 +9,9 @@
 -- large for the log is sent as JSON's null with body_sha256, its hash, after claim_body and the upload. JSON that
 -- clients cannot read is refused: more than 128 levels of arrays and objects, or a number of more than 1,000 characters
 -- when written out, as 1e5000 is. A trace id has no control characters.
--- A plain message (no option, in a queue that is not FIFO and has no delay and no limit) is sent by the first statements
--- alone, which do what the others would do for it.
+-- A queue that others subscribe to (subscribe) sends them their copies at the end. A plain message (no option, in a queue
+-- that is not FIFO and has no delay, limit or subscriber) is sent by the first statements alone, which do what the
+-- others would do for it.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,
@@ -50,7 +51,7 @@ begin
     select q.queue_id into v_queue_id
     from signalbox.queue q
     where q.name = send.queue and not q.closed and q.mode <> 'fifo' and q.delay_seconds = 0
-      and q.admission_flags & ({flag.refuses_sends} | {flag.limits_sending}) = 0
+      and q.admission_flags & ~({flag.limits_in_flight} | {flag.holds_deduplication_ids} | {flag.holds_claims}) = 0
       and octet_length(v_text) <= q.max_payload_bytes;
     if found and (octet_length(v_text) <= 256 or signalbox._unreadable(send.payload, v_text) is null) then
       if current_setting('signalbox.durable_commit', true) <> '' then
@@ -127,7 +128,7 @@ begin
   end if;
 
   if v_flags & {flag.limits_sending} > 0 then
-    if v_group_max_waiting > 0 and v_lane is not null then
+    if (v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0) and v_lane is not null then
       perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_group_max_waiting); -- before it takes from a quota
     end if;
     perform signalbox._admit(v_queue_id, 1, octet_length(v_text) + signalbox._stored_bytes(array[send.body_sha256]));
@@ -135,7 +136,7 @@ begin
   if v_mode = 'fifo' then
     perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));
   end if;
-  if v_group_max_waiting > 0 and v_lane is not null then
+  if (v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0) and v_lane is not null then
     perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_group_max_waiting);
   end if;
   v_id := nextval('signalbox.message_id'::regclass);
@@ -200,6 +201,9 @@ begin
   end if;
   if send.body_sha256 is not null then
     perform signalbox._point_to_body(v_queue_id, v_id, send.payload, send.body_sha256, v_max_payload_bytes);
+  end if;
+  if v_flags & {flag.feeds_queues} > 0 then
+    perform signalbox._send_to_subscribers(v_queue_id, array[v_id]);
   end if;
   return v_id;
 end $$;

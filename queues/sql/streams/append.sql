@@ -30,6 +30,9 @@ begin
     v_stream.name, v_stream.closed, v_stream.max_payload_bytes, append.payload, append.attributes, append.key,
     append.trace_id
   );
+  if v_stream.admission_flags > 0 then
+    perform signalbox._admit_append(v_stream.tenant_id, v_stream.admission_flags, 1);
+  end if;
   partition := case
     when append.key is null then nextval(v_stream.turn) % v_stream.partitions
     else signalbox._partition_of(append.key, v_stream.partitions)

@@ -46,6 +46,9 @@ begin
   if v_count = 0 then
     return;
   end if;
+  if v_stream.admission_flags > 0 then
+    perform signalbox._admit_append(v_stream.tenant_id, v_stream.admission_flags, v_count);
+  end if;
   v_turn := nextval(v_stream.turn);
   v_partitions := array(
     select case

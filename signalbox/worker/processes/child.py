@@ -24,6 +24,7 @@ from signalbox.errors import InvalidArgument
 from signalbox.logs import log_to_standard_error
 from signalbox.messages import Message
 from signalbox.worker.handlers.naming import Handler, is_async, load, wants_results_kept
+from signalbox.worker.handlers.once import once
 from signalbox.worker.processes.frames import pack, read_frame
 from signalbox.worker.processes.runners import Answer, AsyncRunner, Runner, ThreadRunner
 
@@ -74,7 +75,7 @@ def _prepare(order: Mapping[str, Any]) -> Handler:
         handler = load(order["handler"])
     if not callable(handler):
         raise TypeError(f"{order['handler']} is not callable")
-    return handler
+    return once(handler, order["once"]) if order["once"] and not order["environment"] else handler
 
 
 def _runner(handler: Handler, order: Mapping[str, Any], answer: Answer) -> Runner:

@@ -145,6 +145,7 @@ class Child:
             {
                 "handler": options.handler_name,
                 "environment": options.environment,
+                "once": options.dsn if options.once else None,
                 "queue": options.queue,
                 "threads": options.tasks_per_process or 1,
                 "keep_results": options.keep_results,

@@ -376,8 +376,8 @@ def test_a_rule_of_a_tenant_or_of_a_stream_holds_for_streams_and_what_they_feed(
     admin: Browser, operator: Browser, engine: Engine
 ) -> None:
     stream = f"{engine.queue}-stream"
-    engine.value("select signalbox.create_stream(%s)", stream)
-    engine.value("select signalbox.append(%s, %s)", stream, json.dumps({"card": {"number": SECRET}}))
+    engine.value("select signalbox.create_stream(%s, '{\"partitions\": 1}')", stream)
+    engine.value("select signalbox.append(%s, %s, key => %s)", stream, json.dumps({"card": {"number": SECRET}}), SECRET)
     engine.value("select signalbox.create_group(%s, 'feeds', queue => %s)", stream, engine.queue)
     engine.send({"card": {"number": SECRET}})
     listed = f"/streams/{stream}/messages"

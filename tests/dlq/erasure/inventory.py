@@ -100,6 +100,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "consumer": ("consumer", "details"),
     "consumer_group": ("name",),
     "group_member": ("member",),
+    "inbox": ("handler",),
     "group_partition": ("member",),
     "stream": ("name",),
     "stream_segment": ("table_name",),

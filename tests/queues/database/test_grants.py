@@ -187,6 +187,8 @@ def every_message_verb(client: Client, session: psycopg.Connection[Any], name: s
         client.fetch(first)
         client.nack(first, error_class="E", error="broken", reason="rejected", state={"step": 1})
         client.message_outcome(first.id)
+        [put_off] = client.receive(queue, consumer="me")
+        client.defer(put_off, 0, state={"step": 2})
         held = client.receive(queue, 2, consumer="me")
         client.ack_and_receive([held[0]], queue, 1)
         client.nack_batch([(one, {"delay_seconds": 0.0}) for one in held[1:]])
@@ -201,6 +203,13 @@ def every_message_verb(client: Client, session: psycopg.Connection[Any], name: s
         session.execute("select * from signalbox.message_status where message_id = %s", [first.id])
         session.execute("select * from signalbox.live_message where queue_id = %s", [first.id])
         session.execute("select signalbox.limit_lane(%s, 'g', null)", [queue])
+        session.execute("select signalbox.clear_group_policy(%s, 'g')", [queue])
+        client.create_queue(f"{queue}-copies", tenant=f"tenant of {name}")
+        client.subscribe(queue, f"{queue}-copies")
+        client.pause_subscription(queue, f"{queue}-copies")
+        client.send(queue, {"n": 2}, **group)
+        client.list_subscriptions(queue)
+        client.unsubscribe(queue, f"{queue}-copies", discard=True)
         dead = client.receive(f"{queue}-dlq", 1)
         client.ack_batch(dead)
         client.purge(queue, states=ALL_STATES[:4])
@@ -317,7 +326,8 @@ def test_what_runs_with_the_owners_rights_is_not_for_everybody(connect: Connect)
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "function", ["_set_admission_flags", "_create_admission_counters", "_apply_tenant_quotas", "_seal_audit"]
+    "function",
+    ["_set_admission_flags", "_set_stream_flags", "_create_admission_counters", "_apply_tenant_quotas", "_seal_audit"],
 )
 def test_no_role_puts_a_trigger_of_the_owners_on_a_table_of_its_own(kind: str, function: str, log_in: LogIn) -> None:
     session = log_in(kind)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from signalbox import Message
-from signalbox.worker import Reject, Retry
+from signalbox.worker import Defer, Reject, Retry
 
 
 def note(message: Message, word: str) -> None:
@@ -81,6 +81,12 @@ def retry_once(message):
     note(message, "ran")
     if message.receive_count == 1:
         raise Retry("not yet", delay=0)
+
+
+def defer_twice(message):
+    note(message, "ran")
+    if message.receive_count < 3:
+        raise Defer(0, state={"seen": message.receive_count})
 
 
 def go_step_by_step(message):
@@ -157,3 +163,9 @@ def tell_the_canary(message):
         case "exit":
             os._exit(3)
     return {"canary": canary * 10_000}
+
+
+def book(message, connection):
+    """Do work in the transaction of `--once`."""
+    connection.execute("insert into booked (message_id) values (%s)", [message.id])
+    note(message, "booked")
