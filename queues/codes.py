@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
-from functools import cache
 
 from queues.settings import DURATION_BOUNDS
 
@@ -161,7 +160,6 @@ class DurationPlace(IntEnum):
     WITHIN_TARGET = 2 * BUCKETS + 3
 
 
-@cache
 def event_count() -> int:
     """Count the elements of an array of totals."""
     return max(event.number for event in EVENTS)
