@@ -128,6 +128,11 @@ class GroupForm(PointForm):
     field_order = ("name", "point", "at", "queue")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
     point = _point("Begin at")
+    filter = forms.CharField(
+        required=False,
+        max_length=2000,
+        help_text="Read only the messages that it selects, such as payload.total:>100 attr.region:eu. Empty: all.",
+    )
     queue = forms.ChoiceField(
         required=False,
         help_text="Send the group's messages to this queue, where each has a lease, retries and dead letters.",
