@@ -47,6 +47,7 @@ ROOMS = (
     "filters",
     "alerts",
     "streams",
+    "subscriptions",
     "history",
     "pipeline",
     "masking",

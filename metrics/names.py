@@ -165,6 +165,7 @@ QUEUE_METRICS: tuple[Metric[QueueReading], ...] = _with(
         ),
         _event("acked", "Messages acknowledged by their consumer."),
         _event("nacked", "Deliveries that their consumer reported as failed."),
+        _event("deferred", "Deliveries that their consumer put off, without a failure."),
         _event("lease_expired", "Deliveries whose consumer neither finished nor extended its lease in time."),
         _event("deduplicated", "Sends answered with an earlier message of the same key."),
         _event("redriven", "Dead letters that were sent again, by the queue they came from."),

@@ -79,6 +79,7 @@ EVENTS: tuple[Event, ...] = (
     Event(44, "restored_held", None, "held"),
     Event(47, "aged", None, None),
     Event(48, "left_lane", None, None),
+    Event(49, "deferred", "leased", "scheduled"),
 )
 
 DEAD_REASONS = ("rejected", "runtime_error", "lock_expired")
@@ -102,6 +103,7 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
     "expired": ("expired_ready", "expired_waiting", "expired_held"),
     "promoted": ("promoted", "promoted_waiting"),
     "returned": ("returned",),
+    "deferred": ("deferred",),
 }
 """Totals as people and metrics name them, each the sum of the engine's finer events."""
 
@@ -123,6 +125,8 @@ class AdmissionFlag(IntFlag):
     HOLDS_DEDUPLICATION_IDS = 4
     HOLDS_CLAIMS = 8
     REFUSES_SENDS = 16
+    FEEDS_QUEUES = 32
+    LIMITS_GROUPS = 64
 
 
 class Outcome(StrEnum):

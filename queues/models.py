@@ -244,6 +244,19 @@ class Failure(DataPlaneModel, table="failure"):
     consumer = models.TextField(null=True)
 
 
+class Deferral(DataPlaneModel, table="deferral"):
+    """One delivery that its consumer deferred."""
+
+    pk = models.CompositePrimaryKey("message_id", "deferred_at")
+    queue = _queue_key("deferrals")
+    message_id = models.BigIntegerField()
+    receive_count = models.SmallIntegerField()
+    leased_at = models.DateTimeField()
+    deferred_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    consumer = models.TextField(null=True)
+
+
 class DeadLetter(DataPlaneModel, table="dead_letter"):
     """A message that failed for good, complete with cause and payload."""
 

@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from signalbox.bodies import BodyStore, with_body
-from signalbox.calls import consumer_groups, queues, receiving, sending, settling, streams
+from signalbox.calls import captures, consumer_groups, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
 from signalbox.calls.consumer_groups import GroupInfo, Moved, Point, StreamMessage, last_of_each
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions
 from signalbox.calls.settling import NackOptions, SettledWait
 from signalbox.calls.streams import Place, StreamInfo
+from signalbox.calls.subscriptions import Subscription
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
 from signalbox.tracing.spans import received
 
@@ -128,6 +129,14 @@ class AsyncVerbs:
     async def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
         """Record many failed deliveries in one call; returns for each receipt, in order, what `nack` returns."""
         return await self._run(settling.nack_batch(nacks))
+
+    async def defer(self, receipt: Message | str, delay_seconds: float, *, state: object = None) -> datetime | None:
+        """Put a message off for `delay_seconds`; returns when it is due, or None when the lease was no longer held.
+
+        The delivery counts neither as a failure nor towards `max_receives`, however often a message is deferred.
+        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
+        """
+        return await self._run(settling.defer(receipt, delay_seconds, state))
 
     async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; returns its deadline, or None when it was no longer held.
@@ -251,8 +260,8 @@ class AsyncVerbs:
     async def set_group_filter(self, stream: str, group: str, filter: str) -> bool:
         """Let a consumer group read only the messages that a filter selects; True when the filter changed.
 
-        The filter has payload, attr, trace, and group, which is the key. An empty one selects all. What it passes over
-        is committed and counted.
+        The filter has payload, attr, trace, and group, which is the key. An empty one selects all. What it skips is
+        committed and counted.
         """
         return await self._run(consumer_groups.set_group_filter(stream, group, filter))
 
@@ -353,6 +362,47 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         deleted for good.
         """
         return await self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))
+
+    async def subscribe(self, source: str, target: str, *, filter: str = "", delay_seconds: float | None = None) -> int:
+        """Send each message of the queue `source` to the queue `target` too, if the filter selects it; returns an id.
+
+        The copy is sent in the transaction of the send. While the subscription is paused, or the target is closed or
+        full, copies are held and sent later. Repeating it sets filter and delay.
+        """
+        return await self._run(subscriptions.subscribe(source, target, filter, delay_seconds))
+
+    async def unsubscribe(self, source: str, target: str, *, discard: bool = False) -> bool:
+        """End a subscription of queues; True when there was one. `discard` loses the copies that it holds."""
+        return await self._run(subscriptions.unsubscribe(source, target, discard))
+
+    async def pause_subscription(self, source: str, target: str, paused: bool = True) -> bool:
+        """Pause or resume one subscription of queues; True when that changed it. A paused one holds its copies."""
+        return await self._run(subscriptions.pause_subscription(source, target, paused))
+
+    async def list_subscriptions(self, source: str | None = None) -> list[Subscription]:
+        """List the subscriptions of one queue or all, with the copies that each could not send yet."""
+        return await self._run(subscriptions.list_subscriptions(source))
+
+    async def capture(
+        self,
+        table: str,
+        stream: str,
+        *,
+        columns: Sequence[str] | None = None,
+        key: Sequence[str] | None = None,
+        filter: str = "",
+        backfill: bool = True,
+    ) -> int:
+        """Append each change of a table to a stream, in the transaction of the writer; returns the id of the capture.
+
+        `columns` are those of the row before and after, `key` those that identify a row; None: all, and the primary
+        key. With `backfill`, the rows that are there already come too.
+        """
+        return await self._run(captures.capture(table, stream, columns, key, filter, backfill))
+
+    async def uncapture(self, table: str, stream: str) -> bool:
+        """Stop the capture of a table; True when there was one. Its events stay in the stream."""
+        return await self._run(captures.uncapture(table, stream))
 
     async def once(
         self, message: Message | int, *, handler: str = "", window_seconds: float = settling.ONCE_SECONDS

@@ -19,13 +19,14 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from signalbox.bodies import BodyStore, with_body
-from signalbox.calls import consumer_groups, queues, receiving, sending, settling, streams
+from signalbox.calls import captures, consumer_groups, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
 from signalbox.calls.consumer_groups import GroupInfo, Moved, Point, StreamMessage, last_of_each
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions
 from signalbox.calls.settling import NackOptions, SettledWait
 from signalbox.calls.streams import Place, StreamInfo
+from signalbox.calls.subscriptions import Subscription
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
 from signalbox.tracing.spans import received
 
@@ -137,6 +138,14 @@ class Verbs:
     def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
         """Record many failed deliveries in one call; returns for each receipt, in order, what `nack` returns."""
         return self._run(settling.nack_batch(nacks))
+
+    def defer(self, receipt: Message | str, delay_seconds: float, *, state: object = None) -> datetime | None:
+        """Put a message off for `delay_seconds`; returns when it is due, or None when the lease was no longer held.
+
+        The delivery counts neither as a failure nor towards `max_receives`, however often a message is deferred.
+        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
+        """
+        return self._run(settling.defer(receipt, delay_seconds, state))
 
     def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; returns its deadline, or None when it was no longer held.
@@ -360,6 +369,47 @@ class DatabaseVerbs(Verbs):
         deleted for good.
         """
         return self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))
+
+    def subscribe(self, source: str, target: str, *, filter: str = "", delay_seconds: float | None = None) -> int:
+        """Send each message of the queue `source` to the queue `target` too, if the filter selects it; returns an id.
+
+        The copy is sent in the transaction of the send. While the subscription is paused, or the target is closed or
+        full, copies are held and sent later. Repeating it sets filter and delay.
+        """
+        return self._run(subscriptions.subscribe(source, target, filter, delay_seconds))
+
+    def unsubscribe(self, source: str, target: str, *, discard: bool = False) -> bool:
+        """End a subscription of queues; True when there was one. `discard` loses the copies that it holds."""
+        return self._run(subscriptions.unsubscribe(source, target, discard))
+
+    def pause_subscription(self, source: str, target: str, paused: bool = True) -> bool:
+        """Pause or resume one subscription of queues; True when that changed it. A paused one holds its copies."""
+        return self._run(subscriptions.pause_subscription(source, target, paused))
+
+    def list_subscriptions(self, source: str | None = None) -> list[Subscription]:
+        """List the subscriptions of one queue or all, with the copies that each could not send yet."""
+        return self._run(subscriptions.list_subscriptions(source))
+
+    def capture(
+        self,
+        table: str,
+        stream: str,
+        *,
+        columns: Sequence[str] | None = None,
+        key: Sequence[str] | None = None,
+        filter: str = "",
+        backfill: bool = True,
+    ) -> int:
+        """Append each change of a table to a stream, in the transaction of the writer; returns the id of the capture.
+
+        `columns` are those of the row before and after, `key` those that identify a row; None: all, and the primary
+        key. With `backfill`, the rows that are there already come too.
+        """
+        return self._run(captures.capture(table, stream, columns, key, filter, backfill))
+
+    def uncapture(self, table: str, stream: str) -> bool:
+        """Stop the capture of a table; True when there was one. Its events stay in the stream."""
+        return self._run(captures.uncapture(table, stream))
 
     def once(self, message: Message | int, *, handler: str = "", window_seconds: float = settling.ONCE_SECONDS) -> bool:
         """Enter a message in the inbox, in the transaction of the handler's own work; False when it was entered before.

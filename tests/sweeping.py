@@ -17,7 +17,8 @@ from pg_class c
 where c.relnamespace = 'signalbox'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   and (c.relname like 'group\\_%' or c.relname like 'staged\\_%' or exists (
     select from pg_attribute a
-    where a.attrelid = c.oid and a.attname in ('queue_id', 'source_queue_id', 'stream_id') and not a.attisdropped
+    where a.attrelid = c.oid and not a.attisdropped
+      and a.attname in ('queue_id', 'source_queue_id', 'stream_id', 'subscription_id')
   ))
   and c.relname <> all ('{audit_event,erasure_find,admission_counter,refusal,pipeline_comparison,pipeline_finding}')
 """

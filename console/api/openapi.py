@@ -93,6 +93,7 @@ IDS = {
 ROUTES = {"get_queue": "describe_queue", "message_outcome_anywhere": "message_outcome"}
 HEADERS = {
     "/queues/{queue}/messages/{receipt_handle}:nack": ("Signalbox-Outcome", {"enum": ["retry", "dead"]}),
+    "/queues/{queue}/messages/{receipt_handle}:defer": ("Signalbox-Due-At", {"type": "string", "format": "date-time"}),
     "/queues/{queue}/messages/{receipt_handle}:change-visibility": (
         "Signalbox-Deadline",
         {"type": "string", "format": "date-time"},

@@ -12,9 +12,10 @@ from django.core.management.base import CommandError
 from console.access.api_keys import ALL, keys
 from console.access.api_keys.keys import NewKey
 from console.access.roles import ROLES
-from console.demo import streams
+from console.demo import shipments, streams
 from dlq.jobs import approval_rules
 from queues.control.queues import configure_queue, create_queue, pause_queue
+from queues.control.subscriptions import subscribe
 from queues.models import Queue
 
 PASSWORD = "signalbox"  # noqa: S105 - for the demo only, which listens on the loopback interface
@@ -76,6 +77,15 @@ QUEUES = (
     DemoQueue("ledger-export", "initech", 0.5, settings={"alert_oldest_age_seconds": 30}),  # no worker receives from it
     DemoQueue("invoices-pdf", "initech", 0.3, "invoices_pdf", concurrency=1),
 )
+FED = (
+    DemoQueue("shipments", "acme", 0.0, "shipments", concurrency=2, settings={"mode": "fifo"}),
+    DemoQueue("large-orders", "acme", 0.0, "large_orders", concurrency=1),
+)
+"""Queues that get copies of the messages of other queues, and none of their own."""
+SUBSCRIPTIONS = (
+    ("orders-created", "shipments", "payload.total.amount:<300"),
+    ("orders-created", "large-orders", "payload.total.amount:>=700"),
+)
 
 PAUSED = "invoices-pdf"
 OPERATOR_LIMIT = 20  # so that an operator's purge soon needs an approval
@@ -90,13 +100,17 @@ def build() -> None:
     """Create the queues, streams and users of the demo, or keep those of an earlier run."""
     _refuse_foreign_database()
     fresh = not Queue.objects.filter(name=QUEUES[0].name).exists()
-    for queue in QUEUES:
-        create_queue(queue.name, tenant=queue.tenant, actor="demo")
+    for queue in (*QUEUES, *FED):
+        mode = {"mode": queue.settings["mode"]} if "mode" in queue.settings else {}
+        create_queue(queue.name, mode, tenant=queue.tenant, actor="demo")
         configure_queue(queue.name, queue.settings, actor="demo")
+    for source, target, text in SUBSCRIPTIONS:
+        subscribe(source, target, filter_text=text, delay_seconds=None, actor="demo")
     if fresh:
         pause_queue(PAUSED, actor="operator", reason="printer vendor outage")
         _limit_operators()
     streams.build()
+    shipments.build()
     open_accounts()
 
 

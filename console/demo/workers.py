@@ -14,7 +14,7 @@ from typing import Any
 import django
 
 from signalbox import Message
-from signalbox.worker import Reject, Worker, worker
+from signalbox.worker import Defer, Reject, Worker, worker
 
 OUTAGE_EVERY_SECONDS = 300
 OUTAGE_SECONDS = 75
@@ -23,7 +23,7 @@ OUTAGE_SECONDS = 75
 def run() -> None:
     """Work until SIGTERM or SIGINT."""
     django.setup()
-    from console.demo.scenery import QUEUES
+    from console.demo.scenery import FED, QUEUES
     from queues.database.connections import dsn
 
     address = dsn()
@@ -36,7 +36,7 @@ def run() -> None:
             task_timeout=30,
             stop_grace=3,
         )
-        for queue in QUEUES
+        for queue in (*QUEUES, *FED)
         if queue.handler
     ]
     worker.run(workers)
@@ -109,6 +109,21 @@ async def reminders(message: Message) -> None:
 
 async def invoices_pdf(message: Message) -> None:
     await _work(0.5, 1.5)
+
+
+def shipments(message: Message) -> None:
+    """Ship an order. A parcel in five is not packed yet: its message is deferred, and its group waits."""
+    from console.demo.shipments import note
+
+    order = message.payload
+    if message.state is None and random.random() < 0.2:
+        note(order["order_id"], order["company"], "packing")
+        raise Defer(random.uniform(5, 20), state={"status": "packing"})
+    note(order["order_id"], order["company"], "shipped")
+
+
+async def large_orders(message: Message) -> None:
+    await _work(0.1, 0.3)
 
 
 async def _work(low_seconds: float, high_seconds: float) -> None:

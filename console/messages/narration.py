@@ -104,8 +104,7 @@ def _leased(story: Story, now: datetime) -> Report:
 
 def _scheduled(story: Story, now: datetime) -> Report:
     ticket: ScheduledTicket = story.place
-    failed, left = ticket.receive_count, (ticket.due_at - now).total_seconds()
-    why = f"backoff after failed delivery {failed}" if failed else "delayed by its sender or by hand"
+    left, why = (ticket.due_at - now).total_seconds(), _why_scheduled(story, ticket)
     if left > 0:
         sentence = f"Scheduled ({why}), due in {wording.span(left)}."
         wait = _among(story, "scheduled", f"The message is scheduled for {_moment(ticket.due_at, now)}: {why}.")
@@ -113,6 +112,13 @@ def _scheduled(story: Story, now: datetime) -> Report:
         sentence = f"Due now ({why})."
         wait = _among(story, "due", "The message is due: the next receive, or background maintenance, makes it ready.")
     return Report("scheduled", sentence, [*_paused(story, now), wait])
+
+
+def _why_scheduled(story: Story, ticket: ScheduledTicket) -> str:
+    if ticket.receive_count and story.is_deferred:
+        return f"deferred by its consumer at delivery {ticket.receive_count}"
+    failed = ticket.receive_count
+    return f"backoff after failed delivery {failed}" if failed else "delayed by its sender or by hand"
 
 
 def _waiting(story: Story, now: datetime) -> Report:
@@ -273,6 +279,9 @@ def _events(story: Story) -> Iterator[Event]:
         yield Event(story.body.sent_at, "sent", "Sent", f"to {story.queue.name}{priority}")
     for failure in story.failures:
         yield from _failure_events(failure, story.dead_letter)
+    for deferral in story.deferrals:
+        yield _delivery(deferral.leased_at, deferral.receive_count, deferral.consumer)
+        yield Event(deferral.deferred_at, "scheduled", "Deferred", f"until {wording.clock(deferral.due_at)}")
     if story.lease:
         yield _delivery(story.lease.leased_at, story.lease.receive_count, story.lease.consumer)
     letter = story.dead_letter

@@ -93,7 +93,7 @@ class ConfigureForm(SettingsForm):
 
 
 class LaneLimitForm(forms.Form):
-    """A form for the limit of one message group. An empty limit restores the limit of the queue."""
+    """A form for the limits of one message group. Without any, the limits of the queue apply again."""
 
     group_id = forms.CharField(max_length=200, strip=False, label="Group")
     max_in_flight = measured(
@@ -105,6 +105,26 @@ class LaneLimitForm(forms.Form):
             help_text="Maximum number of messages ready or in flight. Empty: the limit of the queue.",
         ),
         "messages",
+    )
+    max_waiting = measured(
+        forms.IntegerField(
+            required=False,
+            min_value=1,
+            max_value=1_000_000_000,
+            label="Waiting limit",
+            help_text="Sends that would make more messages wait are refused. Empty: the limit of the queue.",
+        ),
+        "messages",
+    )
+    release_interval = measured(
+        PlainFloatField(
+            required=False,
+            min_value=0,
+            max_value=86_400,
+            label="Interval",
+            help_text="Minimum time between two messages that become ready. Empty: that of the queue.",
+        ),
+        "seconds",
     )
     reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
 

@@ -180,17 +180,27 @@ def limit_group(request: HttpRequest, name: str) -> HttpResponse:
     head = queue_head.find(name)
     form = LaneLimitForm(request.POST)
     if form.is_valid():
-        group, most = form.cleaned_data["group_id"], form.cleaned_data["max_in_flight"]
-        actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+        given = dict(form.cleaned_data)
+        group = given.pop("group_id")
         with refusals(form):
-            queues.limit_lane(name, group, most, actor=actor, reason=reason)
-            done = f"a limit of {plural(most, 'message')} in flight" if most else "the queue's limit"
-            messages.success(request, f"The group {group} has {done}.")
+            queues.set_group_policy(name, group, actor=request.user.get_username(), **given)
+            messages.success(request, f"The group {group} has {_policy(form)}.")
             return redirect("queue_lanes", name)
     page = reverse("queue_lanes", args=[name])
     if not head.queue.group_limit:  # the page shows no form
         return refused_forms.show(request, form, title=f"Limit of a group of {name}", verb="Set limit", page=page)
     return refused_forms.redirect_back(request, form, page)
+
+
+def _policy(form: LaneLimitForm) -> str:
+    """Word the limits that a group was given."""
+    given = form.cleaned_data
+    limits = [
+        f"a limit of {plural(given['max_in_flight'], 'message')} in flight" if given["max_in_flight"] else "",
+        f"a limit of {plural(given['max_waiting'], 'waiting message')}" if given["max_waiting"] else "",
+        f"an interval of {wording.span(given['release_interval'])}" if given["release_interval"] is not None else "",
+    ]
+    return wording.listing([limit for limit in limits if limit]) or "the queue's limit"
 
 
 def consumers_seen(request: HttpRequest) -> Badge:

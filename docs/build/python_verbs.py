@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from docs.build.markdown import first_sentence, table
 from signalbox import verbs
-from signalbox.calls import consumer_groups, queues, receiving, sending, settling, streams
+from signalbox.calls import captures, consumer_groups, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.verbs import DatabaseVerbs, Verbs
 
 FOLDER = "reference/python"
@@ -45,7 +45,7 @@ def _verbs() -> dict[str, list[str]]:
 
 
 def _noun(name: str) -> str:
-    nouns = (sending, receiving, settling, queues, streams, consumer_groups)
+    nouns = (sending, receiving, settling, queues, streams, consumer_groups, subscriptions, captures)
     call = name.removesuffix("_batch")
     module = NOUNS.get(name) or next(noun for noun in nouns if hasattr(noun, name) or hasattr(noun, call))
     return module.__name__.rpartition(".")[2]

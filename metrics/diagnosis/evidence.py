@@ -34,6 +34,8 @@ class Flow:
     """The change in messages that wait, ready or in groups."""
     aged_seconds: float = 0.0
     """Growth of the age of the oldest message."""
+    deferred: int = 0
+    """Deliveries that their consumer put off."""
 
     @property
     def in_per_second(self) -> float:
@@ -48,9 +50,19 @@ class Flow:
         return self.acked / self.seconds
 
     @property
+    def ended(self) -> int:
+        """Deliveries that ended, in whatever way."""
+        return self.acked + self.failed + self.deferred
+
+    @property
     def failing(self) -> float:
-        """The share of failed deliveries among those that ended."""
+        """The share of failed deliveries among those that were not deferred."""
         return self.failed / (self.failed + self.acked) if self.failed else 0.0
+
+    @property
+    def deferring(self) -> float:
+        """The share of deferred deliveries among those that ended."""
+        return self.deferred / self.ended if self.deferred else 0.0
 
 
 @dataclass(frozen=True)
@@ -164,7 +176,7 @@ class Evidence:
         """Tell whether every consumer holds work, no delivery has ended for a minute, and no limit holds the rest."""
         flow, busy = self.recent, 0 < self.numbers.consumers <= self.numbers.leased
         free = self.may_be_in_flight != 0 and self.numbers.ready >= EXPLAINS_SHARE * self.waiting
-        rests = flow is not None and flow.seconds >= HELD_UP_SECONDS and not (flow.acked or flow.failed)
+        rests = flow is not None and flow.seconds >= HELD_UP_SECONDS and not flow.ended
         return busy and free and rests
 
     @property

@@ -93,6 +93,7 @@ def _flow(earlier: _Moment | None, later: _Moment | None) -> Flow | None:
         **{name: max(grew(name), 0) for name in ("added", "removed", "delivered", "acked")},
         failed=max(grew("nacked", "lease_expired"), 0),
         died=max(grew("dead_lettered"), 0),
+        deferred=max(grew("deferred"), 0),
         growth=grew("ready", "waiting"),
         aged_seconds=later[1] - earlier[1],
     )

@@ -22,6 +22,7 @@ class Cause(StrEnum):
     POISON_DATA = "poison_data"
     SLOW_CONSUMERS = "slow_consumers"
     FEWER_CONSUMERS = "fewer_consumers"
+    DEFERRAL = "deferral"
     PRODUCER_BURST = "producer_burst"
     HOT_KEY = "hot_key"
     PRIORITY_STARVATION = "priority_starvation"

@@ -24,6 +24,12 @@ EXPLAINS_SHARE = 0.5
 FAILING_SHARE = 0.2
 """Smallest share of failed deliveries that may cause a backlog: they cost consumers that share of their time."""
 
+DEFERRING_SHARE = 0.2
+"""Smallest share of deferred deliveries that may cause a backlog: they cost consumers that share of their time."""
+
+DEFERRALS = 10
+"""Smallest number of deferrals within ten minutes that is a pattern."""
+
 FAILURES = 10
 """Smallest number of failures within ten minutes that is a pattern."""
 

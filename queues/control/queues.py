@@ -69,6 +69,29 @@ def limit_lane(queue: str, group_id: str, max_in_flight: int | None, *, actor: s
         verb_rows("select signalbox.limit_lane(%s, %s, %s)", queue, group_id, max_in_flight)
 
 
+def set_group_policy(
+    queue: str,
+    group_id: str,
+    *,
+    max_in_flight: int | None,
+    max_waiting: int | None,
+    release_interval: float | None,
+    actor: str,
+    reason: str = "",
+) -> None:
+    """Give one group of a queue limits of its own; None in all of them removes its policy.
+
+    Raises `QueueNotFound` and `InvalidArgument`, which names the field.
+    """
+    limits = (max_in_flight, max_waiting, release_interval)
+    with transaction.atomic(), audit.acting(actor, reason):
+        _locked(queue)
+        if all(limit is None for limit in limits):
+            verb_rows("select signalbox.clear_group_policy(%s, %s)", queue, group_id)
+        else:
+            verb_rows("select signalbox.set_group_policy(%s, %s, %s, %s, %s)", queue, group_id, *limits)
+
+
 def pause_queue(name: str, *, actor: str, reason: str = "") -> bool:
     """Stop handing out messages. False when the queue was paused already: losing that race is no error."""
     return _set_paused(name, True, actor, reason)

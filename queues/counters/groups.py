@@ -36,6 +36,8 @@ class Lane:
     waiting_since: datetime | None
     under_way: int
     own_limit: int | None
+    own_max_waiting: int | None
+    own_interval_seconds: float | None
     holders: Sequence[Holder]
 
     @property
@@ -49,9 +51,9 @@ def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: st
     lanes = fetch(_LANES, {"queue_id": queue_id, "after": after, "size": size, "only": only})
     holders = _holders(queue_id, [row[0] for row in lanes])
     return [
-        Lane(lane, waiting, since, under_way, own_limit, holders[lane])
-        for lane, waiting, since, under_way, own_limit in lanes
-        if waiting or under_way or own_limit
+        Lane(lane, waiting, since, under_way, limit, most_waiting, interval, holders[lane])
+        for lane, waiting, since, under_way, limit, most_waiting, interval in lanes
+        if waiting or under_way or limit or most_waiting or interval is not None
     ]
 
 

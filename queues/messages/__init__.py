@@ -62,6 +62,11 @@ def nack(receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome 
     return client().nack(receipt, **options)
 
 
+def defer(receipt: Message | str, delay_seconds: float, *, state: object = None) -> datetime | None:
+    """Put a message off without a failure; return when it is due, or None when the lease was no longer held."""
+    return client().defer(receipt, delay_seconds, state=state)
+
+
 def change_visibility(receipt: Message | str, seconds: float) -> datetime | None:
     """Let the lease end in this many seconds; return the deadline, or None when the lease was not held."""
     return client().change_visibility(receipt, seconds)

@@ -17,6 +17,7 @@ from queues.database.query import fetch, query_text
 from queues.database.time_limits import OutOfTime, time_limit
 from queues.models import (
     DeadLetter,
+    Deferral,
     Failure,
     Lease,
     Queue,
@@ -66,7 +67,9 @@ class Body:
     large: LargeBody | None = None
     """The large body that replaces the payload."""
     state: Any = None
-    """The state that the last failed delivery stored for the next one."""
+    """The state that the last failed or deferred delivery stored for the next one."""
+    deferrals: int = 0
+    """The deliveries that do not count towards max_receives, while the message is in a queue."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ class Story:
     trashed: Trashed | None = None
     """The message in the trash, while it can be restored."""
     failures: Sequence[Failure] = ()
+    deferrals: Sequence[Deferral] = ()
+    """Deliveries that their consumers deferred, at most MAX_FAILURES."""
     redriven: Sequence[Redriven] = ()
     rewritten: Sequence[Rewritten] = ()
     """Its payloads before redrives changed them."""
@@ -174,6 +179,18 @@ class Story:
         return self.settlements[-1].result if self.settlements else None
 
     @property
+    def counted_attempts(self) -> int:
+        """Return the deliveries that count towards max_receives: deferred ones do not."""
+        return self.attempts - (self.body.deferrals if self.body else 0)
+
+    @property
+    def is_deferred(self) -> bool:
+        """Return whether the last delivery that ended was deferred."""
+        if not self.deferrals:
+            return False
+        return not self.failures or self.deferrals[-1].deferred_at > self.failures[-1].failed_at
+
+    @property
     def attempts(self) -> int:
         """Return the number of deliveries since the message was sent or last redriven."""
         if self.place:
@@ -182,7 +199,7 @@ class Story:
 
 
 def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -> Story:
-    """Read the story with at most fifteen indexed queries, whatever the size of the queue.
+    """Read the story with at most sixteen indexed queries, whatever the size of the queue.
 
     A message that was never in this queue has no story here. Rows of other queues are included where these are within
     the reach `held`.
@@ -197,6 +214,7 @@ def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -
         scheduled=ScheduledTicket.objects.filter(**of_message).first(),
         waiting=WaitingTicket.objects.filter(**of_message).first(),
         failures=list(Failure.objects.filter(**of_message).order_by("-failed_at")[:MAX_FAILURES])[::-1],
+        deferrals=list(Deferral.objects.filter(**of_message).order_by("-deferred_at")[:MAX_FAILURES])[::-1],
         redriven=list(redriven[:MAX_FAILURES]),
         rewritten=list(Rewritten.objects.filter(**of_message).order_by("rewritten_at")[:MAX_FAILURES]),
     )
@@ -236,7 +254,7 @@ def _hide_out_of_reach(story: Story, held: Reach) -> list[int] | None:
     Returns the ids of the queues that may be named; None for all.
     """
     places = {name: mark for name in _PLACES if (mark := getattr(story, name))}
-    marks: list[Any] = [*places.values(), *story.failures, *story.redriven]
+    marks: list[Any] = [*places.values(), *story.failures, *story.deferrals, *story.redriven]
     known = {_queue_id(mark) for mark in marks}
     here = story.queue.queue_id in known | {mark.queue_id for mark in marks}
     if here and held.is_everything:
@@ -246,6 +264,7 @@ def _hide_out_of_reach(story: Story, held: Reach) -> list[int] | None:
         if _queue_id(mark) not in seen:
             setattr(story, name, None)
     story.failures = [failure for failure in story.failures if failure.queue_id in seen]
+    story.deferrals = [deferral for deferral in story.deferrals if deferral.queue_id in seen]
     story.redriven = [redriven for redriven in story.redriven if redriven.queue_id in seen]
     if not known <= seen:
         story.rewritten = []
@@ -272,10 +291,10 @@ def body_of(queue_id: int, message_id: int, seen: Sequence[int] | None = None) -
     rows = fetch(_BODY, {"queue_id": queue_id, "message_id": message_id, "seen": seen})
     if not rows:
         return None
-    payload, attributes, *plain, sha256, size, state = rows[0]
+    payload, attributes, *plain, sha256, size, state, deferrals = rows[0]
     body = Body(decode(payload), decode(attributes or "null", "attributes"), *plain)
     large = LargeBody(sha256, size) if sha256 else None
-    return replace(body, large=large, state=decode(state or "null", "state"))
+    return replace(body, large=large, state=decode(state or "null", "state"), deferrals=deferrals or 0)
 
 
 _SETTLEMENTS = query_text("messages/settlements")

@@ -1,4 +1,4 @@
-"""Settling deliveries: ack, nack, change_visibility; and the outcome of a message.
+"""Settling deliveries: ack, nack, defer, change_visibility; and the outcome of a message.
 
 Over HTTP one delivery is settled as a batch of one: the answer says whether each lease was still held.
 """
@@ -68,6 +68,7 @@ _NACK_BATCH = statement(
     " reasons text[], states jsonb[]",
     "outcome",
 )
+_DEFER = statement("defer", "receipt_handle text, delay_seconds double precision, state jsonb")
 _CHANGE_VISIBILITY = statement(
     "change_visibility_batch", "receipt_handles text[], seconds double precision", "receipt_handle, deadline"
 )
@@ -150,6 +151,37 @@ _FAILURE_COLUMNS = {
     "state": "states",
 }
 _NACK_OUTCOMES: Mapping[str, NackOutcome | None] = {"retry": "retry", "dead": "dead", "lost": None}
+
+
+def defer(receipt: Message | str, delay_seconds: float, state: object) -> Call[datetime | None]:
+    return Call(
+        _DEFER,
+        {
+            "receipt_handle": arguments.checked(receipt_handle=handle_of(receipt))["receipt_handle"],
+            "delay_seconds": arguments.seconds("delay_seconds", delay_seconds),
+            "state": _encode_json("state", state, STATE_BYTES),
+        },
+        only_value,
+        _request_defer,
+    )
+
+
+def _request_defer(deferral: Mapping[str, Any]) -> Requests[datetime | None]:
+    def members(part: Mapping[int, str]) -> dict[str, str | None]:
+        return {"messages": array(_deferral(handle, deferral) for handle in part.values())}
+
+    handle = deferral["receipt_handle"]
+    return (yield from _requests([handle], ":defer", members, lambda result: _time_of(result.get("dueAt"))))[handle]
+
+
+def _deferral(handle: str, deferral: Mapping[str, Any]) -> str:
+    return document(
+        {
+            "receiptHandle": given(handle),
+            "delaySeconds": given(deferral["delay_seconds"]),
+            "state": deferral["state"],
+        }
+    )
 
 
 def change_visibility(receipts: Iterable[Message | str], seconds: float) -> Call[dict[str, datetime | None]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import psycopg
 
 from signalbox import __version__
-from signalbox.cli import queues, receiving, sending, server, streams
+from signalbox.cli import queues, receiving, sending, server, streams, subscriptions
 from signalbox.cli.command import INTERRUPTED, REFUSED, UNAVAILABLE
 from signalbox.connections.connecting import add_address, address_of, connect
 from signalbox.errors import InvalidArgument, SignalboxError
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for noun in (sending, receiving, queues):
+    for noun in (sending, receiving, queues, subscriptions):
         noun.add_commands(commands)
     for parser_of_command in (*commands.choices.values(), *streams.add_commands(commands)):
         add_address(parser_of_command)

@@ -1,4 +1,4 @@
-"""The commands of a consumer, and the outcome of a message: `receive`, `ack`, `nack`, `extend`, `outcome`."""
+"""The commands of a consumer, and the outcome of a message: `receive`, `ack`, `nack`, `defer`, `extend`, `outcome`."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--reason", choices=FAILURE_REASONS, help=reason)
     parser.add_argument("--error-class", metavar="NAME", help="class of the error, for example ValueError")
     parser.add_argument("--error", metavar="TEXT", help="message of the error")
+    parser.add_argument("--state", metavar="JSON", help="state for the next delivery")
+    parser = add(commands, defer)
+    parser.add_argument("handle", metavar="HANDLE")
+    parser.add_argument("seconds", type=float, metavar="SECONDS")
     parser.add_argument("--state", metavar="JSON", help="state for the next delivery")
     parser = add(commands, extend)
     parser.add_argument("handle", metavar="HANDLE")
@@ -82,6 +86,15 @@ def nack(verbs: Verbs, args: argparse.Namespace) -> int:
     outcome_of_nack = verbs.nack(args.handle, **options)
     say(args, {"receipt_handle": args.handle, "outcome": outcome_of_nack}, outcome_of_nack or "lost")
     return DONE if outcome_of_nack else NOTHING
+
+
+def defer(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Put a message off, without a failure, and print when it is due. Exit status 3: the lease was no longer held."""
+    state = None if args.state is None else as_json(args.state, "state")
+    due_at = verbs.defer(args.handle, args.seconds, state=state)
+    text = due_at and due_at.isoformat()
+    say(args, {"receipt_handle": args.handle, "due_at": text}, text or "lost")
+    return DONE if due_at else NOTHING
 
 
 def extend(verbs: Verbs, args: argparse.Namespace) -> int:

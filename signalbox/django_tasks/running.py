@@ -42,7 +42,7 @@ from signalbox.logs.errors import name_of
 from signalbox.messages import Message
 from signalbox.payloads import RESULT_BYTES, encode_within
 from signalbox.worker.handlers.naming import keeps_results
-from signalbox.worker.handlers.outcomes import Reject, bounded
+from signalbox.worker.handlers.outcomes import Defer, Reject, bounded
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +128,9 @@ class Attempt:
         return returned
 
     def fail(self, error: BaseException) -> None:
-        """Send Django's signal for a failed task, if this was the last attempt."""
+        """Send Django's signal for a failed task, if this was the last attempt. A deferred task has not failed."""
+        if isinstance(error, Defer):
+            return
         if isinstance(error, Reject) or self._is_last():
             recorded = error.__cause__ if isinstance(error, Reject) and error.__cause__ else error
             stack = bounded("".join(traceback.format_exception(error)))
@@ -144,12 +146,15 @@ class Attempt:
         """Return whether this was the last delivery; False when the database cannot be asked."""
         try:
             with connections[self.database].cursor() as cursor:
-                cursor.execute("select max_receives from signalbox.queue where name = %s", [self.queue])
+                cursor.execute(_IS_LAST, [self.message.id, self.message.receive_count, self.queue])
                 row = cursor.fetchone()
         except Exception:
             logger.exception("Could not read the setting max_receives of queue %s", self.queue)
             return False
-        return row is not None and self.message.receive_count >= row[0]
+        return row is not None and bool(row[0])
+
+
+_IS_LAST = "select signalbox._counted_receives(%s, %s) >= max_receives from signalbox.queue where name = %s"
 
 
 def _begin(message: Message) -> Attempt:

@@ -97,7 +97,9 @@ class Settlement:
         not_done, self._not_done = self._not_done, []
         await self._give_back([lease for lease, outcome in not_done if outcome.kind == "stopped"])
         for lease, outcome in not_done:
-            if outcome.kind in _REASONS:
+            if outcome.kind == "deferred":
+                await self._defer(lease, outcome)
+            elif outcome.kind in _REASONS:
                 await self._nack(lease, outcome)
         acks, self._done = self._done[: self._options.ack_batch], self._done[self._options.ack_batch :]
         if self._done:
@@ -127,6 +129,14 @@ class Settlement:
         await _ask("give back", lambda: self._client.change_visibility_batch(handles, 0))
         self._leases.drop(leases)
         logger.info("Gave back %d messages", len(leases), extra={"queue": self._options.queue})
+
+    async def _defer(self, lease: Lease, outcome: Outcome) -> None:
+        seconds = outcome.delay_seconds or 0.0
+        due_at = await _ask("defer", lambda: self._client.defer(lease.message, seconds, state=outcome.state))
+        self._leases.drop([lease])
+        until = f"until {due_at.isoformat()}" if due_at else "(lease lost)"
+        about = self._about(lease) | {"outcome": outcome.kind}
+        logger.info("Message %d deferred %s", lease.message.id, until, extra=about)
 
     async def _nack(self, lease: Lease, outcome: Outcome) -> None:
         def call() -> Awaitable[NackOutcome | None]:

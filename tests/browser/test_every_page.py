@@ -91,6 +91,7 @@ PATHS = [
     "/alerts/channels/new/webhook",
     "/runbooks/SignalboxDeadLetters",
     "/streams",
+    "/subscriptions",
     "/streams/LOG",
     "/streams/LOG/messages",
     "/streams/LOG/new-group",

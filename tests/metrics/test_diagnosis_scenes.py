@@ -171,6 +171,22 @@ def test_consumers_that_became_slower(make_scene: Scenes) -> None:
     assert "the work takes 450 ms now, 100 ms before" in diagnosis.sentence.replace("\u00a0", " ")
 
 
+def test_consumers_that_defer(make_scene: Scenes) -> None:
+    scene = make_scene()
+    scene.usual()
+    scene.send(20)
+    for row in scene.take(20):
+        scene.engine.value("select signalbox.defer(%s, 600)", row[1])
+    scene.send(1)
+    scene.age(60)
+
+    diagnosis = scene.diagnose()
+
+    assert found(diagnosis)[0] == Cause.DEFERRAL
+    sentence = diagnosis.sentence.replace("\u00a0", " ")
+    assert "20 deferrals in 10 m, 100 % of those that ended; 20 are scheduled, 1 wait" in sentence
+
+
 def test_fewer_consumers(make_scene: Scenes) -> None:
     scene = make_scene()
     scene.record(3600)

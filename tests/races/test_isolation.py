@@ -71,6 +71,7 @@ SETTLING = {
     "ack with a result": "select * from signalbox.ack(array['{handle}'], array['1']::jsonb[])",
     "nack": "select signalbox.nack('{handle}')",
     "nack_batch": "select * from signalbox.nack_batch(array['{handle}'])",
+    "defer": "select signalbox.defer('{handle}', 0)",
     "change_visibility": "select signalbox.change_visibility('{handle}', 60)",
     "giving back": "select signalbox.change_visibility('{handle}', 0)",
     "change_visibility_batch": "select * from signalbox.change_visibility_batch(array['{handle}'], 60)",

@@ -223,6 +223,23 @@ class TestSettling:
         assert verbs.nack(again) == "dead"
         assert verbs.nack(again.receipt_handle) is None
 
+    def test_a_deferred_message_comes_again_without_a_failure(self, verbs, make_queue, failures):
+        queue = make_queue(max_receives=1)
+        message_id = verbs.send(queue, 1)
+        (message,) = verbs.receive(queue)
+        due_at = verbs.defer(message, 0, state={"page": 2})
+        assert due_at is not None
+        assert due_at >= message.sent_at
+        assert verbs.defer(message, 0) is None
+        assert verbs.message_outcome(message_id).status == "pending"
+        (again,) = verbs.receive(queue)
+        assert (again.id, again.receive_count, again.state) == (message_id, 2, {"page": 2})
+        assert failures(message_id) == []
+        with pytest.raises(InvalidArgument) as refused:
+            verbs.defer(again, 10**9)
+        assert refused.value.field == "delay_seconds"
+        assert verbs.nack(again) == "dead"
+
     def test_many_deliveries_fail_together(self, verbs, make_queue, failures):
         one, other = make_queue(), make_queue()
         ids = [verbs.send(queue, 1) for queue in (one, other, one)]

@@ -13,7 +13,7 @@ from console.api.core import database
 from console.api.core.problems import Problem
 from console.api.core.responses import message_name, moment
 from console.api.core.shape import HANDLE
-from console.api.messages.shapes import REASONS, AckAndReceive, MessageOutcome, Nack
+from console.api.messages.shapes import REASONS, AckAndReceive, Defer, MessageOutcome, Nack
 from console.api.queues.known_queues import KnownQueue, known_queue, queue_not_found, queue_of_its_own
 from console.api.waiting import shared_hub
 from queues import bodies
@@ -188,6 +188,29 @@ def acked(handles: Iterable[str], held: Mapping[str, bool]) -> list[dict[str, An
 def nacked(handles: Iterable[str], outcomes: Iterable[NackOutcome | None]) -> list[dict[str, Any]]:
     """Return the results of failed deliveries."""
     return [{"receiptHandle": h, "status": outcome or "lost"} for h, outcome in zip(handles, outcomes, strict=True)]
+
+
+def deferred(handles: Iterable[str], times: Iterable[datetime | None]) -> list[dict[str, Any]]:
+    """Return when each deferred message is due."""
+    return [
+        {"receiptHandle": handle, "status": "deferred" if due_at else "lost", "dueAt": moment(due_at)}
+        for handle, due_at in zip(handles, times, strict=True)
+    ]
+
+
+async def defer_all(handles: Sequence[str], deferrals: Sequence[Defer]) -> list[datetime | None]:
+    """Defer the messages in one transaction, in the order of their ids, and return when each is due."""
+    times: list[datetime | None] = [None] * len(handles)
+    async with database.pool().connection() as connection, connection.transaction():
+        client = AsyncClient(connection)
+        for place in sorted(range(len(handles)), key=lambda place: _message_id(handles[place])):
+            how = deferrals[place]
+            times[place] = await client.defer(handles[place], how.delay_seconds, state=how.state)
+    return times
+
+
+def _message_id(handle: str) -> int:
+    return int(handle.split(".")[1])
 
 
 def changed(handles: Iterable[str], deadlines: Mapping[str, datetime | None]) -> list[dict[str, Any]]:

@@ -86,6 +86,16 @@ async def nack(
     return nothing({"Signalbox-Outcome": outcome})
 
 
+@router.post(DELIVERY + ":defer", auth=ApiKey("receive"), response={204: None})
+async def defer(request: Any, queue: Path[str], receipt_handle: Path[str], wanted: shapes.Defer) -> HttpResponse:
+    """Put a message off, without a failure. The header Signalbox-Due-At says when it is delivered again."""
+    handle = deliveries.own_handle(await reached_queue(request.auth, queue), receipt_handle)
+    due_at = await database.client().defer(handle, wanted.delay_seconds, state=wanted.state)
+    if due_at is None:
+        raise deliveries.lease_lost()
+    return nothing({"Signalbox-Due-At": moment(due_at) or ""})
+
+
 @router.post(DELIVERY + ":change-visibility", auth=ApiKey("receive"), response={204: None})
 async def change_visibility(
     request: Any, queue: Path[str], receipt_handle: Path[str], wanted: shapes.ChangeVisibility
@@ -116,6 +126,17 @@ async def nack_batch(request: Any, queue: Path[str], failed: shapes.NackBatch) -
     said = [deliveries.nack_options(one, f"messages[{place}].") for place, one in enumerate(failed.messages)]
     outcomes = await database.client().nack_batch(list(zip(handles, said, strict=True)))
     return answer(200, {"results": deliveries.nacked(handles, outcomes)})
+
+
+@router.post(MESSAGES + ":defer", auth=ApiKey("receive"), response={200: shapes.Settlements})
+async def defer_batch(request: Any, queue: Path[str], wanted: shapes.DeferBatch) -> HttpResponse:
+    """Put messages off, each for its own delay, without a failure."""
+    handles = deliveries.own_handles(
+        await reached_queue(request.auth, queue),
+        [one.receipt_handle for one in wanted.messages],
+        "messages[{}].receiptHandle",
+    )
+    return answer(200, {"results": deliveries.deferred(handles, await deliveries.defer_all(handles, wanted.messages))})
 
 
 @router.post(MESSAGES + ":change-visibility", auth=ApiKey("receive"), response={200: shapes.Settlements})

@@ -215,6 +215,13 @@ class Nack(Shape):
     state: Any = Field(default=None, description="For the next delivery, at most 16 KB; null: what there was stays.")
 
 
+class Defer(Shape):
+    """The delay of a message that is put off, and the state for its next delivery."""
+
+    delay_seconds: DelaySeconds = Field(examples=[60])
+    state: Any = Field(default=None, description="For the next delivery, at most 16 KB; null: what there was stays.")
+
+
 class ChangeVisibility(Shape):
     """The new length of the lease from now on; 0 returns the message at once."""
 
@@ -240,6 +247,18 @@ class NackBatch(Shape):
     messages: Annotated[list[HandledNack], Field(min_length=1, max_length=MAX_TOGETHER)]
 
 
+class HandledDefer(Defer):
+    """One deferred delivery of several."""
+
+    receipt_handle: Handle
+
+
+class DeferBatch(Shape):
+    """Deferred deliveries, each with its delay."""
+
+    messages: Annotated[list[HandledDefer], Field(min_length=1, max_length=MAX_TOGETHER)]
+
+
 class ChangeVisibilityBatch(ChangeVisibility):
     """Leases that get the same new length."""
 
@@ -256,8 +275,9 @@ class Settlement(Document):
     """The result of one delivery. `lost` means that its lease had ended, so nothing changed."""
 
     receipt_handle: str
-    status: Literal["acked", "retry", "dead", "changed", "lost"]
+    status: Literal["acked", "retry", "dead", "deferred", "changed", "lost"]
     deadline: str | None = Field(default=None, description="Until when the lease lasts now, where it was changed.")
+    due_at: str | None = Field(default=None, description="When the message is due, where it was deferred.")
 
 
 class Settlements(Document):

@@ -92,7 +92,7 @@ def group(key: Key, name: str, group_name: str) -> dict[str, Any]:
     """Return a consumer group with its partitions."""
     found = _group(name, group_name)
     partitions = [GroupPartition.of(one) for one in control.read_partitions(found)]
-    more = {"filter": found.filter, "skippedMessages": control.read_skipped(found), "partitions": partitions}
+    more = {"filter": found.filter, "skipped": control.read_skipped(found), "partitions": partitions}
     return {**_group_documents(key, [found])[0], **more}
 
 

@@ -189,7 +189,7 @@ class GroupWithPartitions(GroupDocument):
     """A consumer group with its partitions."""
 
     filter: str
-    skipped_messages: int = Field(description="Messages that the filter has skipped.")
+    skipped: int = Field(description="Messages that the filter has skipped.")
     partitions: list[GroupPartition]
 
 

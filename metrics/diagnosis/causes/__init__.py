@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metrics.diagnosis.causes.arrivals import producer_burst, scheduled
-from metrics.diagnosis.causes.consumers import consumer_outage, fewer_consumers, slow_consumers
+from metrics.diagnosis.causes.consumers import consumer_outage, deferral, fewer_consumers, slow_consumers
 from metrics.diagnosis.causes.failures import downstream_throttling, poison_data
 from metrics.diagnosis.causes.holds import closed, in_flight_limit, paused
 from metrics.diagnosis.causes.lanes import hot_key, lanes_blocked, priority_starvation
@@ -22,6 +22,7 @@ CAUSES: Sequence[Callable[[Evidence], Suspect]] = (
     poison_data,
     slow_consumers,
     fewer_consumers,
+    deferral,
     producer_burst,
     hot_key,
     priority_starvation,

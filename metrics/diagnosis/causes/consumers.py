@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence, Work
 from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, period, speed, suspect
-from metrics.diagnosis.thresholds import FAILING_SHARE, FELL_SHARE
+from metrics.diagnosis.thresholds import DEFERRALS, DEFERRING_SHARE, FAILING_SHARE, FELL_SHARE
 from metrics.wording import number, plural, span
 
 
@@ -50,6 +50,34 @@ def _advice(last: float | None) -> str:
     return (
         "Look at the workers' own logs and their host: did they crash, were they deployed or scaled down? Start them"
         " again."
+    )
+
+
+@suspect(Cause.DEFERRAL)
+def deferral(evidence: Evidence) -> Found | str:
+    """Suspect deferrals: consumers put off a large share of what they receive, so that messages rest or come again."""
+    flow, scheduled = evidence.recent, evidence.numbers.scheduled
+    if flow is None or not flow.deferred:
+        return "no delivery was deferred"
+    if not evidence.waiting and not scheduled:
+        return "nothing waits, and nothing is scheduled"
+    share = f"{percent(flow.deferring)} of those that ended"
+    done = f"{plural(flow.deferred, 'deferral')} in {period(flow.seconds)}, {share}"
+    if flow.deferred < DEFERRALS or flow.deferring < DEFERRING_SHARE:
+        return done
+    return Found(
+        sentence=f"Consumers put messages off: {done}; {number(scheduled)} are scheduled,"
+        f" {number(evidence.waiting)} wait.",
+        short=f"Consumers put messages off: {done}.",
+        figures=(
+            Figure("deferred", flow.deferred, "deferred deliveries", number(flow.deferred)),
+            Figure("deferring_share", flow.deferring, "of all deliveries that ended", percent(flow.deferring)),
+            Figure("scheduled", scheduled, "scheduled", number(scheduled)),
+            Figure("next_due_seconds", evidence.due_seconds, "next due in", span(evidence.due_seconds)),
+        ),
+        proof=Proof(Page.SCHEDULED, "what is scheduled and when it is due"),
+        advice="Ask what the handler waits for when it defers. Nothing fails and nothing dies: a message may be"
+        " deferred for ever. A longer delay costs consumers fewer deliveries.",
     )
 
 

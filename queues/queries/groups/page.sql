@@ -12,8 +12,9 @@ select l.lane, c.waiting,
   (select w.waiting_since from signalbox.waiting w
     where w.queue_id = %(queue_id)s and w.lane = l.lane order by w.place limit 1),
   c.under_way,
-  (select o.max_in_flight from signalbox.lane_limit o where o.queue_id = %(queue_id)s and o.lane = l.lane)
+  o.max_in_flight, o.max_waiting, o.release_interval_seconds
 from names l
 left join signalbox.lane_counts(%(queue_id)s, array(select n.lane from names n where n.lane is not null)) c using (lane)
+left join signalbox.lane_limit o on o.queue_id = %(queue_id)s and o.lane = l.lane
 where l.lane is not null
 order by l.n

@@ -22,7 +22,11 @@ as $$
       select f.failed_at, f.retry_at
       from signalbox.failure f
       where f.message_id = s.message_id and f.queue_id = s.queue_id and f.receive_count = s.receive_count
-      order by f.failed_at desc
+      union all
+      select d.deferred_at, d.due_at
+      from signalbox.deferral d
+      where d.message_id = s.message_id and d.queue_id = s.queue_id and d.receive_count = s.receive_count
+      order by 1 desc
       limit 1
     ) f on s.receive_count > 0
     left join lateral (

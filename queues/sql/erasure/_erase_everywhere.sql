@@ -55,6 +55,9 @@ begin
   from unnest(v_queues) q(queue_id)
   cross join unnest(p_ids) g(id)
   where k.queue_id = q.queue_id and k.message_id = g.id and (k.payload <> v_marker or k.attributes is not null);
+  update signalbox.held_copy h
+  set payload = v_marker, attributes = null, body_sha256 = null
+  where h.message_id = any(p_ids) and h.payload <> v_marker;
   delete from signalbox.body_pointer p where p.message_id = any(p_ids);
   delete from signalbox.message_state s where s.message_id = any(p_ids);
   update signalbox.failure f

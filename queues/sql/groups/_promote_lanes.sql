@@ -41,6 +41,7 @@ declare
   v_mode text;
   v_queue_max bigint;
   v_interval double precision;
+  v_pause double precision;
   v_hint_floor timestamptz;
   v_lane text;
   v_hints tid[];
@@ -104,9 +105,13 @@ begin
         limit 1000
       );
       v_max := v_queue_max;
+      v_pause := v_interval;
       if v_mode <> 'fifo' then
-        select l.max_in_flight into v_max from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = v_lane;
+        select l.max_in_flight, l.release_interval_seconds into v_max, v_pause
+        from signalbox.lane_limit l
+        where l.queue_id = p_queue_id and l.lane = v_lane;
         v_max := coalesce(v_max, v_queue_max);
+        v_pause := coalesce(v_pause, v_interval);
       end if;
       v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the wake-up rows (_distrust_lanes)
       select f.epoch, f.ctid, f.place, f.slot, f.latest, f.holders
@@ -136,7 +141,7 @@ begin
           limit v_max
         )
       ) taken;
-      if v_free > 0 and v_interval > 0 then
+      if v_free > 0 and v_pause > 0 then
         -- A hint that is not due yet is the pause after the last release.
         v_free := case when exists (
           select
@@ -194,10 +199,10 @@ begin
           limit 1;
           continue when found;
         end if;
-        if v_moved > 0 and v_interval > 0 then
+        if v_moved > 0 and v_pause > 0 then
           insert into signalbox.lane_hint (queue_id, lane, due_at)
           values (
-            p_queue_id, v_lane, greatest(clock_timestamp() + v_interval * interval '1 second', signalbox.clock_time())
+            p_queue_id, v_lane, greatest(clock_timestamp() + v_pause * interval '1 second', signalbox.clock_time())
           );
         end if;
         if v_moved > 0 and random() < 0.06 then

@@ -1,4 +1,4 @@
--- Refuse a send that would make more messages wait in a group than group_max_waiting allows. Counts up to that number
+-- Refuse a send that would make more messages wait in a group than its own policy or group_max_waiting allows. Counts up to that number
 -- by index, from the first place that may still be taken: uncommitted messages are not counted, so that senders at the
 -- same moment may exceed it by their number (in a FIFO queue they take turns, and it is exact). Messages that return to
 -- their group, after a pause or by redrive, are never refused. Locks nothing. Index: waiting_lane.
@@ -22,7 +22,13 @@ declare
     limit 1
   );
   v_waiting bigint;
+  v_limit bigint := coalesce(
+    (select l.max_waiting from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = p_lane), p_limit
+  );
 begin
+  if v_limit = 0 then
+    return; -- other groups have limits
+  end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     -- an older snapshot would show too few waiting messages
     perform signalbox._refuse_isolation('send to a queue with group_max_waiting');
@@ -34,20 +40,20 @@ begin
     from signalbox.waiting w
     where w.queue_id = p_queue_id and w.lane = p_lane and w.place >= coalesce(v_place, 0)
     order by w.place
-    limit p_limit
+    limit v_limit
   ) w;
-  if v_waiting + p_more <= p_limit then
+  if v_waiting + p_more <= v_limit then
     return;
   end if;
   perform nextval(r.counter) from signalbox.refusal r where r.queue_id = p_queue_id and r.reason = 'lane';
   raise exception using
     errcode = 'SB429',
     message = format(
-      '%s messages wait in the message group %s; allowed: %s', v_waiting, quote_literal(left(p_lane, 120)), p_limit
+      '%s messages wait in the message group %s; allowed: %s', v_waiting, quote_literal(left(p_lane, 120)), v_limit
     ),
     detail = json_build_object(
-      'reason', 'lane', 'limit', p_limit, 'actual', v_waiting + p_more,
-      'retry_after', case when p_more <= p_limit then (
+      'reason', 'lane', 'limit', v_limit, 'actual', v_waiting + p_more,
+      'retry_after', case when p_more <= v_limit then (
         select greatest(q.group_release_interval_seconds, 1) from signalbox.queue q where q.queue_id = p_queue_id
       ) end
     ),

@@ -26,7 +26,11 @@ begin
     perform signalbox._refuse('max_in_flight', 'needs a queue that limits its groups: set group_max_in_flight first');
   end if;
   if limit_lane.max_in_flight is null then
-    delete from signalbox.lane_limit l where l.queue_id = v_queue_id and l.lane = limit_lane.group_id;
+    delete from signalbox.lane_limit l
+    where l.queue_id = v_queue_id and l.lane = limit_lane.group_id
+      and num_nonnulls(l.max_waiting, l.release_interval_seconds) = 0;
+    update signalbox.lane_limit l set max_in_flight = null
+    where l.queue_id = v_queue_id and l.lane = limit_lane.group_id;
   else
     insert into signalbox.lane_limit (queue_id, lane, max_in_flight)
     values (v_queue_id, limit_lane.group_id, limit_lane.max_in_flight)

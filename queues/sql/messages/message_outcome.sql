@@ -32,13 +32,23 @@ begin
   from signalbox.lease l
   where l.message_id = message_outcome.message_id;
   if v_queue_id is null then
-    select s.queue_id, case when s.receive_count = 0 then 'pending' else 'failed' end, s.receive_count
+    select s.queue_id,
+      case
+        when s.receive_count = 0 or signalbox._counted_receives(s.message_id, s.receive_count) = 0 then 'pending'
+        else 'failed'
+      end,
+      s.receive_count
     into v_queue_id, status, receive_count
     from signalbox.scheduled s
     where s.message_id = message_outcome.message_id;
   end if;
   if v_queue_id is null then
-    select w.queue_id, case when w.receive_count = 0 then 'pending' else 'failed' end, w.receive_count
+    select w.queue_id,
+      case
+        when w.receive_count = 0 or signalbox._counted_receives(w.message_id, w.receive_count) = 0 then 'pending'
+        else 'failed'
+      end,
+      w.receive_count
     into v_queue_id, status, receive_count
     from signalbox.waiting w
     where w.message_id = message_outcome.message_id;

@@ -5,13 +5,21 @@ create or replace view signalbox.message_status as
     null::text as last_error
   from signalbox.ready r
   union all
-  select s.queue_id, s.message_id, case when s.receive_count = 0 then 'pending'
-    else 'failed' end, s.receive_count, s.due_at,
+  select s.queue_id, s.message_id, case
+    when s.receive_count = 0 then 'pending'
+    when s.receive_count = (select c.deferrals from signalbox.message_state c where c.message_id = s.message_id)
+      then 'pending'
+    else 'failed'
+  end, s.receive_count, s.due_at,
     (select f.error from signalbox.failure f where f.message_id = s.message_id order by f.failed_at desc limit 1)
   from signalbox.scheduled s
   union all
-  select w.queue_id, w.message_id, case when w.receive_count = 0 then 'pending'
-    else 'failed' end, w.receive_count, w.waiting_since,
+  select w.queue_id, w.message_id, case
+    when w.receive_count = 0 then 'pending'
+    when w.receive_count = (select c.deferrals from signalbox.message_state c where c.message_id = w.message_id)
+      then 'pending'
+    else 'failed'
+  end, w.receive_count, w.waiting_since,
     (select f.error from signalbox.failure f where f.message_id = w.message_id order by f.failed_at desc limit 1)
   from signalbox.waiting w
   union all

@@ -1,8 +1,8 @@
 -- message_story(message_id): one message as it was sent, its state as message_outcome says it, and its last 100
 -- deliveries, oldest first: a JSON array of objects with receive_count, leased_at, ended_at (null: in flight),
--- consumer, and for a failed one reason, error_class, error and details. No row when the message is unknown or its
--- retention is over. A payload that is kept in a body store is JSON's null.
--- Indexes: those of message_outcome, failure_message, settled_recent at one moment, message_pkey of the one queue.
+-- consumer, and for a failed one reason, error_class, error and details. A deferred one has the reason deferred. No row
+-- when the message is unknown or its retention is over. A payload that is kept in a body store is JSON's null.
+-- Indexes: those of message_outcome, failure_message, deferral_message, settled_recent at one moment, message_pkey of the one queue.
 create or replace function signalbox.message_story(message_id bigint)
 returns table (
   queue text,
@@ -65,6 +65,15 @@ begin
       from signalbox.failure f
       where f.message_id = message_story.message_id
       order by f.failed_at desc
+      limit 100
+    ) f
+    union all
+    select f.*
+    from (
+      select d.receive_count, d.leased_at, d.deferred_at, d.consumer, 'deferred', null, null, null
+      from signalbox.deferral d
+      where d.message_id = message_story.message_id
+      order by d.deferred_at desc
       limit 100
     ) f
     union all

@@ -1,5 +1,5 @@
--- Refuse to delete a queue that holds messages in any state, keeps the dead letters of another queue, or is fed by a
--- subscription. Index of the last: consumer_group_feeds.
+-- Refuse to delete a queue that holds messages in any state, keeps the dead letters of another queue, or is an
+-- end of a subscription. Index of the last: consumer_group_feeds.
 create or replace function signalbox._refuse_queue_in_use(p_queue signalbox.queue) returns void
 language plpgsql
 set enable_seqscan = off
@@ -48,6 +48,20 @@ begin
       p_queue.name, format(
         'is fed by the group %s of the stream %s', quote_literal(v_feed ->> 'group'), quote_literal(v_feed ->> 'stream')
       ), v_feed
+    );
+  end if;
+  select jsonb_build_object('source', source.name, 'target', target.name) into v_feed
+  from signalbox.queue_subscription s
+  join signalbox.queue source on source.queue_id = s.source_queue_id
+  join signalbox.queue target on target.queue_id = s.target_queue_id
+  where p_queue.queue_id in (s.source_queue_id, s.target_queue_id)
+  order by s.subscription_id
+  limit 1;
+  if v_feed is not null then
+    perform signalbox._refuse_in_use(
+      p_queue.name,
+      format('is in the subscription of %s to %s', quote_literal(v_feed ->> 'target'), quote_literal(v_feed ->> 'source')),
+      v_feed
     );
   end if;
 end $$;

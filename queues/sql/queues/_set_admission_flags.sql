@@ -59,6 +59,12 @@ begin
       ) then {flag.limits_sending} else 0 end
     + case when new.max_in_flight > 0 or v_tenant.max_in_flight > 0 then {flag.limits_in_flight} else 0 end
     + case when new.dedup_scope = 'in_flight' then {flag.holds_deduplication_ids} else 0 end
+    + case when exists (
+        select from signalbox.queue_subscription s where s.source_queue_id = new.queue_id
+      ) then {flag.feeds_queues} else 0 end
+    + case when exists (
+        select from signalbox.lane_limit l where l.queue_id = new.queue_id and l.max_waiting is not null
+      ) then {flag.limits_groups} else 0 end
     + signalbox._maintenance_flags(v_tenant.name);
   return new;
 end $$;

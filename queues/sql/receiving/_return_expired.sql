@@ -32,10 +32,12 @@ begin
   if v_expired is null then
     return 0;
   end if;
-  select array_agg(e) filter (where e.receive_count >= q.max_receives),
-    array_agg(e) filter (where e.receive_count < q.max_receives)
+  select array_agg(e) filter (where u.used_up), array_agg(e) filter (where not u.used_up)
   into v_dead, v_live
-  from unnest(v_expired) e, signalbox.queue q
+  from unnest(v_expired) e, signalbox.queue q, lateral (
+    select case when e.receive_count < q.max_receives then false
+      else signalbox._counted_receives(e.message_id, e.receive_count) >= q.max_receives end as used_up
+  ) u
   where q.queue_id = p_queue_id;
   if v_dead is not null then
     perform signalbox._dead_letter(

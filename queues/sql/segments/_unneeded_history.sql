@@ -8,6 +8,7 @@ as $$
   ), kinds as (
     select p.parent, p.part, p.kept from kept k, lateral (values
       ('settled', interval '1 day', k.history_kept), ('failure', interval '1 day', k.history_kept),
+      ('deferral', interval '1 day', k.history_kept),
       ('dedup', interval '6 hours', interval '25 hours'), ('inbox', interval '1 day', interval '7 days')
     ) p(parent, part, kept)
     union all

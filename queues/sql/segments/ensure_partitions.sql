@@ -51,6 +51,7 @@ begin
     v_at := date_trunc('day', clock_timestamp(), 'UTC') + d * interval '1 day';
     v_made := v_made || signalbox._ensure_period('settled', v_at, v_at + interval '1 day', 'YYYYMMDD');
     v_made := v_made || signalbox._ensure_period('failure', v_at, v_at + interval '1 day', 'YYYYMMDD');
+    v_made := v_made || signalbox._ensure_period('deferral', v_at, v_at + interval '1 day', 'YYYYMMDD');
     v_made := v_made || signalbox._ensure_period('inbox', v_at, v_at + interval '1 day', 'YYYYMMDD');
   end loop;
   for h in 0..3 loop

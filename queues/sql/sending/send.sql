@@ -9,6 +9,7 @@
 -- large for the log is sent as JSON's null with body_sha256, its hash, after claim_body and the upload. JSON that
 -- clients cannot read is refused: more than 128 levels of arrays and objects, or a number of more than 1,000 characters
 -- when written out, as 1e5000 is. A trace id has no control characters.
+-- A queue that others subscribe to (subscribe) sends them their copies at the end.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,
@@ -97,7 +98,7 @@ begin
   end if;
 
   if v_flags & {flag.limits_sending} > 0 then
-    if v_group_max_waiting > 0 and v_lane is not null then
+    if (v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0) and v_lane is not null then
       perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_group_max_waiting); -- before it takes from a quota
     end if;
     perform signalbox._admit(v_queue_id, 1, octet_length(v_text) + signalbox._stored_bytes(array[send.body_sha256]));
@@ -105,7 +106,7 @@ begin
   if v_mode = 'fifo' then
     perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));
   end if;
-  if v_group_max_waiting > 0 and v_lane is not null then
+  if (v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0) and v_lane is not null then
     perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_group_max_waiting);
   end if;
   v_id := nextval('signalbox.message_id'::regclass);
@@ -168,6 +169,9 @@ begin
   end if;
   if send.body_sha256 is not null then
     perform signalbox._point_to_body(v_queue_id, v_id, send.payload, send.body_sha256, v_max_payload_bytes);
+  end if;
+  if v_flags & {flag.feeds_queues} > 0 then
+    perform signalbox._send_to_subscribers(v_queue_id, array[v_id]);
   end if;
   return v_id;
 end $$;

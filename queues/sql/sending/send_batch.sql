@@ -126,7 +126,7 @@ begin
       perform signalbox._ensure_segment(v_ids[1]), signalbox._ensure_segment(v_ids[v_count]);
     end if;
     if v_laned then
-      if v_group_max_waiting > 0 then
+      if v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0 then
         perform signalbox._refuse_full_lane(v_queue_id, l.lane, v_group_max_waiting, l.more)
         from (
           select signalbox._lane_of(v_mode, 1, send_batch.group_ids[i]) as lane, count(*) as more
@@ -136,6 +136,9 @@ begin
         where l.lane is not null;
       end if;
       perform signalbox._send_to_lanes(v_queue_id, v_mode, v_ids, send_batch.payloads, send_batch.group_ids);
+      if v_flags & {flag.feeds_queues} > 0 then
+        perform signalbox._send_to_subscribers(v_queue_id, v_ids);
+      end if;
       return query select unnest(v_ids);
       return;
     end if;
@@ -151,6 +154,9 @@ begin
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
     select v_queue_id, 0::smallint, 0::smallint, moment.at + given.place * interval '1 microsecond', given.message_id
     from moment, unnest(v_ids) with ordinality given(message_id, place);
+    if v_flags & {flag.feeds_queues} > 0 then
+      perform signalbox._send_to_subscribers(v_queue_id, v_ids);
+    end if;
     return query select unnest(v_ids);
     return;
   end if;

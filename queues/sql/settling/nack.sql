@@ -25,6 +25,7 @@ declare
   v_lease signalbox.lease;
   v_queue record;
   v_delay double precision;
+  v_counted integer;
 begin
   if current_setting('signalbox.durable_commit', true) <> '' then
     perform signalbox._commit_durably();
@@ -64,7 +65,11 @@ begin
   into v_queue
   from signalbox.queue q
   where q.queue_id = v_lease.queue_id;
-  if nack.reason = 'rejected' or v_lease.receive_count >= v_queue.max_receives then
+  v_counted := v_lease.receive_count;
+  if v_counted > 1 then
+    v_counted := signalbox._counted_receives(v_lease.message_id, v_counted);
+  end if;
+  if nack.reason = 'rejected' or v_counted >= v_queue.max_receives then
     perform signalbox._dead_letter(
       v_lease.queue_id, array[v_lease], nack.reason,
       left(nack.error_class, 200), left(nack.error, 10000), left(nack.details, 65536)
@@ -75,7 +80,7 @@ begin
   v_delay := coalesce(
     nack.delay_seconds,
     signalbox.backoff_seconds(
-      v_lease.receive_count, v_queue.backoff_base_seconds, v_queue.backoff_cap_seconds, v_queue.jitter
+      v_counted, v_queue.backoff_base_seconds, v_queue.backoff_cap_seconds, v_queue.jitter
     )
   );
   insert into signalbox.failure (

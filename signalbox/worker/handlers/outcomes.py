@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 MAX_DETAILS_BYTES = 65_536
 MAX_ERROR_CHARACTERS = 10_000
 
-Kind = Literal["done", "failed", "rejected", "retry", "stopped", "timed_out"]
+Kind = Literal["deferred", "done", "failed", "rejected", "retry", "stopped", "timed_out"]
 
 
 class Reject(Exception):  # noqa: N818 - a verdict on the message, no error of the program
@@ -45,6 +45,23 @@ class Retry(Exception):  # noqa: N818 - a verdict on the message, no error of th
     ) -> None:
         super().__init__(reason)
         self.delay_seconds = arguments.optional_seconds("delay", delay)
+        if state is not None:
+            encode_within(STATE_BYTES, state, "state")
+        self.state = state
+
+
+class Defer(Exception):  # noqa: N818 - a verdict on the message, no error of the program
+    """The message is not ready to be handled: deliver it again after `delay` seconds.
+
+    The delivery is no failure and does not count towards `max_receives`, so a message may be deferred for ever.
+    `state`, at most 16 KB of JSON, becomes `message.state` of the next delivery; None keeps the earlier state.
+    """
+
+    __module__ = "signalbox.worker"
+
+    def __init__(self, delay: float, *, state: Any = None) -> None:
+        super().__init__(f"The handler deferred the message for {delay} seconds.")
+        self.delay_seconds = arguments.seconds("delay", delay)
         if state is not None:
             encode_within(STATE_BYTES, state, "state")
         self.state = state
@@ -85,6 +102,8 @@ def done_with(result: object) -> Outcome:
 
 def outcome_of(error: BaseException) -> Outcome:
     """The outcome for a handler's exception. A verdict raised `from` an error is recorded as that error."""
+    if isinstance(error, Defer):
+        return Outcome("deferred", delay_seconds=error.delay_seconds, state=error.state)
     recorded = error
     if isinstance(error, Reject | Retry) and error.__cause__ is not None:
         recorded = error.__cause__

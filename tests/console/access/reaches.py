@@ -95,7 +95,15 @@ def make_world(connection: psycopg.Connection[Any]) -> World:
     engine.connection.execute("select signalbox.announce_consumer(%s, 'worker-of-it')", [engine.queue])
     other = silences.create(alert="x", queue=engine.queue, ends_at=silence.ends_at, comment="x", actor="a")
     numbers |= {"dead_id": dead_id, "silence_id": other.pk, "saved_filter_id": kept.pk, "tenant_id": tenant_id}
-    names = {"class": f"Boom{LETTERS}", "fingerprint": fingerprint, "stream": stream.name, "group": "readers"}
+    target = make_queue(connection, f"{PREFIX}copies", OURS).queue
+    engine.value("select signalbox.subscribe(%s, %s)", engine.queue, target)
+    names = {
+        "target": target,
+        "class": f"Boom{LETTERS}",
+        "fingerprint": fingerprint,
+        "stream": stream.name,
+        "group": "readers",
+    }
     return World(engine, numbers, names | {"tenant_page": f"/tenants/{tenant_id}"})
 
 

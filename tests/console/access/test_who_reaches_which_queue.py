@@ -138,6 +138,10 @@ ROWS = [
     *of_queue("see_payloads", "stream_messages"),
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop"),
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop", method="post"),
+    *lists("see_metadata", "subscriptions", shows=""),
+    *of_queue("configure", "subscription_new", "subscription_end"),
+    *of_queue("configure", "subscription_new", "subscription_pause", "subscription_resume", method="post"),
+    *of_queue("configure", "subscription_end", method="post"),
     *lists("configure", "queue_new", "stream_new", shows=""),
     *forms("configure", "queue_new", "stream_new"),
     # one's own, or ownerless

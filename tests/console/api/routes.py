@@ -104,11 +104,13 @@ ROWS: dict[Route, Row] = {
     ("GET", "/v1/messages/{}"): Row(200, places=lambda world: [world.message]),
     ("POST", f"{_MESSAGES}/{{}}:ack"): Row(204, places=_handle),
     ("POST", f"{_MESSAGES}/{{}}:nack"): Row(204, places=_handle, document=lambda world: {"reason": "no"}),
+    ("POST", f"{_MESSAGES}/{{}}:defer"): Row(204, places=_handle, document=lambda world: {"delaySeconds": 60}),
     ("POST", f"{_MESSAGES}/{{}}:change-visibility"): Row(
         204, places=_handle, document=lambda world: {"visibilityTimeoutSeconds": 60}
     ),
     ("POST", f"{_MESSAGES}:ack"): Row(200, document=lambda world: {"receiptHandles": [world.handle]}),
     ("POST", f"{_MESSAGES}:nack"): Row(200, document=_messages(reason="no")),
+    ("POST", f"{_MESSAGES}:defer"): Row(200, document=_messages(delaySeconds=60)),
     ("POST", f"{_MESSAGES}:change-visibility"): Row(
         200, document=lambda world: {"receiptHandles": [world.handle], "visibilityTimeoutSeconds": 60}
     ),

@@ -50,6 +50,17 @@ def test_a_delayed_message_says_until_when(operator: Browser, engine: Engine) ->
     assert "Scheduled (delayed by its sender or by hand), due in" in page_of(operator, engine, message_id).text
 
 
+def test_a_deferred_message_says_so_and_has_no_failed_delivery(operator: Browser, engine: Engine) -> None:
+    message_id = engine.send({"n": 1})
+    engine.value("select signalbox.defer(%s, 3600)", engine.receive_one(consumer="w")[1])
+
+    page = page_of(operator, engine, message_id)
+
+    assert "Scheduled (deferred by its consumer at delivery 1), due in" in page.text
+    assert events(page) == ["Sent", "Delivery 1", "Deferred"]
+    assert "0 of 5, and 1 deferred" in page.text
+
+
 def test_a_message_in_flight_says_who_holds_it(operator: Browser, engine: Engine) -> None:
     message_id = engine.send()
     engine.receive(consumer="worker-3")
@@ -277,4 +288,4 @@ def test_the_page_is_read_in_few_queries(operator: Browser, engine: Engine) -> N
     with CaptureQueriesContext(connection) as queries:
         page_of(operator, engine, message_id)
 
-    assert len(queries) <= 33
+    assert len(queries) <= 34

@@ -1,4 +1,4 @@
-"""Nothing that a person typed is lost: a refused form comes back with its values, and an error page shows them."""
+"""Refused forms come back with the values that a person typed, and an error page shows them."""
 
 from __future__ import annotations
 

@@ -294,6 +294,7 @@ SPELLINGS = {
         "select * from signalbox.ack(array[%(bad)s], array['1']::jsonb[])",
         "select signalbox.nack(%(bad)s)",
         "select * from signalbox.nack_batch(array[%(bad)s])",
+        "select signalbox.defer(%(bad)s, 60)",
         "select signalbox.change_visibility(%(bad)s, 60)",
         "select * from signalbox.receive(%(queue)s, acknowledge => array[%(bad)s])",
         "select * from signalbox.receive(%(queue)s, acknowledge => array[%(good)s, %(bad)s])",

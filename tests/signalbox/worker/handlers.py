@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from signalbox import Message
-from signalbox.worker import Reject, Retry
+from signalbox.worker import Defer, Reject, Retry
 
 
 def note(message: Message, word: str) -> None:
@@ -81,6 +81,12 @@ def retry_once(message):
     note(message, "ran")
     if message.receive_count == 1:
         raise Retry("not yet", delay=0)
+
+
+def defer_twice(message):
+    note(message, "ran")
+    if message.receive_count < 3:
+        raise Defer(0, state={"seen": message.receive_count})
 
 
 def go_step_by_step(message):

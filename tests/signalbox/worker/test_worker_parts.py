@@ -12,7 +12,7 @@ import pytest
 
 from signalbox import InvalidArgument, Message
 from signalbox.connections.reconnect import Backoff
-from signalbox.worker import Reject, Retry, Worker
+from signalbox.worker import Defer, Reject, Retry, Worker
 from signalbox.worker.command import main
 from signalbox.worker.handlers.naming import is_async, load, name_of
 from signalbox.worker.handlers.outcomes import MAX_DETAILS_BYTES, bounded, outcome_of
@@ -61,6 +61,13 @@ class TestOutcomes:
         outcome = outcome_of(Retry("later", delay=7))
         assert (outcome.kind, outcome.delay_seconds, outcome.error) == ("retry", 7, "later")
         assert outcome.error_class == "signalbox.worker.Retry"
+
+    def test_a_deferral_is_no_failure(self):
+        outcome = outcome_of(Defer(60, state={"page": 2}))
+        assert (outcome.kind, outcome.delay_seconds, outcome.state) == ("deferred", 60, {"page": 2})
+        assert outcome.error_class is None
+        with pytest.raises(InvalidArgument):
+            Defer(-1)
 
     def test_a_verdict_is_recorded_as_its_cause(self):
         verdict = Reject("never")

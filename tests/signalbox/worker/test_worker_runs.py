@@ -78,6 +78,17 @@ class TestFailures:
         ((reason, error_class, error, _),) = failures(message_id)
         assert (reason, error_class, error) == ("runtime_error", "signalbox.worker.Retry", "not yet")
 
+    def test_a_deferred_message_comes_back_without_a_failure(
+        self, client, make_queue, notes, start_worker, held, failures
+    ):
+        queue = make_queue(max_receives=1)
+        message_id = client.send(queue, notes.payload())
+        start_worker(queue, "defer_twice")
+        eventually(lambda: held(queue) == 0)
+        assert [line[2] for line in notes.lines] == [1, 2, 3]
+        assert failures(message_id) == []
+        assert client.message_outcome(message_id).outcome == "acked"
+
     @pytest.mark.parametrize(("handler", "how"), [("leave", "exited with status 3"), ("die", "was killed by signal 9")])
     def test_a_dying_process_is_a_failure(self, client, queue, notes, start_worker, failures, handler, how):
         message_id = client.send(queue, notes.payload())

@@ -8,7 +8,7 @@ TABLES = Path(__file__).parent / "tables"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0004_stream_flags_and_inbox")]
+    dependencies = [("queues", "0008_group_policies")]
     operations = [
         migrations.RunSQL(
             (TABLES / "group_filters.sql").read_text(),

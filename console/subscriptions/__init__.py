@@ -1,0 +1,1 @@
+"""Pages of subscriptions: who feeds whom, and one subscription of a queue."""

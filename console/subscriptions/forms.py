@@ -1,0 +1,37 @@
+"""Forms of subscriptions of queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from console.web.forms import PlainFloatField, measured
+
+
+class SubscriptionForm(forms.Form):
+    """A new subscription of a queue, or other settings of an existing one."""
+
+    target = forms.ChoiceField(label="Target", help_text="The queue to which each message is also sent.")
+    filter = forms.CharField(
+        required=False,
+        max_length=2_000,
+        empty_value="",
+        help_text="Empty: every message. Fields: payload, attr, group, priority, trace, as in payload.kind:refund.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}),
+    )
+    delay_seconds = measured(
+        PlainFloatField(
+            label="Delay",
+            required=False,
+            min_value=0,
+            max_value=31_536_000,
+            help_text="Empty: the delay of the target.",
+        ),
+        "seconds",
+    )
+
+    def __init__(self, *arguments: Any, targets: Sequence[str], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["target"].choices = [(name, name) for name in targets]  # type: ignore[attr-defined]
