@@ -98,7 +98,7 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals(form):
             actor, given = request.user.get_username(), form.cleaned_data
-            moved = streams.rewind(name, group, given["point"], at=given["at"], actor=actor, reason=given["reason"])
+            moved = streams.rewind(name, group, given["point"], **form.place(), actor=actor, reason=given["reason"])
             notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
             return redirect("group", name, group)
     elif form.is_bound and request.method != "POST":
@@ -121,8 +121,8 @@ def _preview(form: RewindForm, name: str, group: str) -> list[Moved]:
     """Preview the rewind, also while its reason is refused; nothing without a valid position."""
     if not form.is_bound or form.errors.keys() - {"reason"}:
         return []
-    with refusals(form):
-        return streams.preview_rewind(name, group, form.cleaned_data["point"], at=form.cleaned_data["at"])
+    with refusals(form, through_position="position"):
+        return streams.preview_rewind(name, group, form.cleaned_data["point"], **form.place())
     return []
 
 
