@@ -84,6 +84,12 @@ class Run(models.Model):
         return 100 if self.state == self.State.COMMITTED else 100 * self.parts_done // max(1, len(self.parts))
 
     @property
+    def step(self) -> str:
+        """The step that a running run works on; empty for a run without steps."""
+        under_way = self.parts[self.parts_done : self.parts_done + 1]
+        return str(under_way[0].get("step", "")) if under_way else ""
+
+    @property
     def is_stalled(self) -> bool:
         """Tell whether a running run has reported no progress for PIPELINE_STALLED_SECONDS."""
         quiet = timezone.now() - max(self.seen_at, self.started_at)

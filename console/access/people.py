@@ -23,10 +23,17 @@ from console.access.roles import ROLES, requires
 from console.web import refused_forms
 from console.web.forms import password_field
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange
 from queues import audit
 
 MAX_PEOPLE = 500
 NO_ROLE = "No global role"
+COLUMNS: Columns[tuple[User, str]] = {
+    "name": lambda row: row[0].get_username(),
+    "role": lambda row: row[1] or NO_ROLE,
+    "login": lambda row: row[0].last_login,
+    "since": lambda row: row[0].date_joined,
+}
 
 
 class PersonForm(forms.Form):
@@ -79,9 +86,12 @@ def browse(request: HttpRequest) -> HttpResponse:
         return redirect("people")
     elsewhere = SocialAccount.objects.filter(user_id=OuterRef("pk"), provider=settings.OIDC_ISSUER)
     known = get_user_model().objects.annotate(signs_on=Exists(elsewhere)).prefetch_related("groups", "grants")
+    listed = [(one, _role(one)) for one in known.order_by("-is_active", "username")[:MAX_PEOPLE]]
+    people = arrange(request, listed, COLUMNS)
     context = {
         "title": "Users & access",
-        "people": [(one, _role(one)) for one in known.order_by("-is_active", "username")[:MAX_PEOPLE]],
+        "people": people.rows,
+        "sort": people.links,
         "roles": list(ROLES),
         "form": form,
     }

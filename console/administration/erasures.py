@@ -20,6 +20,7 @@ from console.filters.moments import MomentField
 from console.redrives import jobs
 from console.web.forms import refuse, suggest
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange
 from dlq.erasure import erasures, report
 from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import MAX_ROWS_PER_SECOND, USUAL_ROWS_PER_SECOND, Erasure
@@ -27,6 +28,15 @@ from dlq.erasure.target import MAX_VALUE_CHARACTERS, PARTS
 from queues.errors import SignalboxError
 
 LATEST = 50
+COLUMNS: Columns[Erasure] = {
+    "number": lambda job: job.erasure_id,
+    "state": lambda job: job.state,
+    "what": lambda job: f"{job.part}.{job.path}",
+    "checked": lambda job: job.looked,
+    "found": lambda job: job.found,
+    "by": lambda job: job.created_by,
+    "requested": lambda job: job.created_at,
+}
 SALT = "signalbox.erasure"
 VERBS = {
     "pause": (erasures.pause, "is paused"),
@@ -88,7 +98,8 @@ class ErasureForm(forms.Form):
 @requires("erase")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /erasures: list erasures, newest first."""
-    context = {"title": "Erasure requests", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
+    latest = arrange(request, Erasure.objects.order_by("-erasure_id")[:LATEST], COLUMNS)
+    context = {"title": "Erasure requests", "erasures": latest.rows, "sort": latest.links}
     return render_page(request, "administration/erasures/browse.html", "administration/erasures/_list.html", context)
 
 

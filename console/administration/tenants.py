@@ -22,6 +22,7 @@ from console.overview import standings
 from console.web.forms import REASON_CHARACTERS, refusals, setting_field
 from console.web.htmx import render_form, render_page
 from console.web.reviews import Review, ReviewedForm, review
+from console.web.sorting import Columns, arrange
 from console.web.wording import byte_size, number, plural, rate, span
 from queues.control import quotas
 from queues.control.quotas import TenantUse
@@ -50,6 +51,10 @@ MEASURES = {
     "max_long_polls": Measure("Long polls", lambda use: use.long_polls, is_always_shown=False),
 }
 """Every quota that the list of tenants shows, in the order of its columns."""
+COLUMNS: Columns[TenantUse] = {
+    "tenant": lambda use: use.tenant.name,
+    **{name: measure.used_by for name, measure in MEASURES.items()},
+}
 NEARLY_USED = 0.8
 
 
@@ -110,10 +115,12 @@ def browse(request: HttpRequest) -> HttpResponse:
     """GET /tenants: show every tenant with its quotas and their use."""
     reach = roles.reach(request.user, "see_metadata")
     seen = [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)]
+    tenants = arrange(request, seen, COLUMNS)
     context = {
         "title": "Tenants & quotas",
-        "headings": [measure.heading for measure in MEASURES.values()],
-        "tenants": [(use, [usage_of(use, name) for name in MEASURES]) for use in seen],
+        "headings": [(name, measure.heading) for name, measure in MEASURES.items()],
+        "tenants": [(use, [usage_of(use, name) for name in MEASURES]) for use in tenants.rows],
+        "sort": tenants.links,
     }
     return render_page(request, "administration/tenants/browse.html", "administration/tenants/_list.html", context)
 

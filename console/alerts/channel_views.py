@@ -14,6 +14,7 @@ from console.access import roles, suggestions
 from console.access.roles import requires
 from console.web.forms import ReasonForm, refusals, suggest, tell
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange
 from metrics.alerts import channels, notifications
 from metrics.alerts.channels import MIN_SECRET_CHARACTERS, ChannelFields, Kind
 from metrics.alerts.models import TEXT_CHARACTERS, AlertChannel
@@ -25,6 +26,13 @@ ADDRESSES = {
     Kind.SLACK: ("URL", "An incoming webhook of Slack, Mattermost or another chat that accepts the same messages."),
 }
 SEVERITIES = {"critical,warning": "Critical and warning", "critical": "Critical only", "warning": "Warning only"}
+COLUMNS: Columns[AlertChannel] = {
+    "name": lambda channel: channel.name,
+    "kind": lambda channel: channel.kind,
+    "to": lambda channel: channel.shown,
+    "gets": lambda channel: f"{channel.severities} {channel.queue_pattern}",
+    "last": lambda channel: channel.last_sent_at,
+}
 KEEPS = "Leave empty to keep the present one, which is not shown again."
 
 
@@ -89,9 +97,11 @@ def _initial(channel: AlertChannel | None) -> dict[str, Any]:
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /alerts/channels: every channel, with its last delivery."""
+    listed = arrange(request, AlertChannel.objects.order_by("name"), COLUMNS)
     context = {
         "title": "Alert channels",
-        "channels": [(one, KINDS[Kind(one.kind)]) for one in AlertChannel.objects.order_by("name")],
+        "channels": [(one, KINDS[Kind(one.kind)]) for one in listed.rows],
+        "sort": listed.links,
         "by_environment": [(kind, channels.shown_address(kind, to)) for kind, to in notifications.set_by_environment()],
         "kinds": KINDS.items(),
         "denied": roles.denial_here(request, "administer"),

@@ -20,7 +20,9 @@ from console.alerts import lines as alert_lines
 from console.alerts.causes import Cause
 from console.web.forms import refusals, suggest, tell
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange
 from metrics.alerts import alert_list, silences
+from metrics.alerts.models import Silence
 from queues.errors import InvalidArgument
 
 # Hours -> words; MAX_DURATION of metrics.alerts.silences is the longest.
@@ -32,6 +34,15 @@ LENGTHS = {
     "72": "3 days",
     "168": "1 week",
     "720": "30 days",
+}
+
+
+COLUMNS: Columns[Silence] = {
+    "alert": lambda silence: silence.alert_pattern,
+    "queue": lambda silence: silence.queue_pattern,
+    "reason": lambda silence: silence.comment,
+    "by": lambda silence: silence.created_by,
+    "ends": lambda silence: silence.ends_at,
 }
 
 
@@ -72,9 +83,11 @@ def browse(request: HttpRequest) -> HttpResponse:
                 return redirect("silences")
     reach = roles.reach(request.user, "see_metadata")
     seen = [one for one in silences.active() if SilencePattern(one.queue_pattern).is_within(reach)]
+    shown = arrange(request, seen, COLUMNS)
     context = {
         "title": "Silences",
-        "silences": [(one, _objection(request, one.queue_pattern)) for one in seen],
+        "silences": [(one, _objection(request, one.queue_pattern)) for one in shown.rows],
+        "sort": shown.links,
         "form": form,
         "matching": _matching(request, form),
     }

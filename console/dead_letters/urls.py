@@ -20,6 +20,12 @@ urlpatterns = [
     path(f"{GROUP}/snooze", failure_groups.change, {"what": "snooze"}, name="failure_group_snooze"),
     path(f"{GROUP}/end-snooze", failure_groups.change, {"what": "end_snooze"}, name="failure_group_end_snooze"),
     path(f"{GROUP}/comment", failure_groups.change, {"what": "comment"}, name="failure_group_comment"),
+    path(
+        f"{GROUP}/delete-comment",
+        failure_groups.change,
+        {"what": "delete_comment"},
+        name="failure_group_delete_comment",
+    ),
     path(f"{GROUP}/merge", failure_groups.change, {"what": "merge"}, name="failure_group_merge"),
     path(f"{GROUP}/merge/preview", merge_views.choose, name="failure_group_merge_preview"),
     path(f"{GROUP}/split", failure_groups.change, {"what": "split"}, name="failure_group_split"),

@@ -19,6 +19,7 @@ from console.access.subjects import QUEUE
 from console.filters.filter_bar import kept_for
 from console.web.forms import refuse
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange
 from dlq.filters import MAX_CHARACTERS, FilterError, Target
 from dlq.filters.scanner import Scanner
 from dlq.masking.rules import Masking
@@ -33,6 +34,12 @@ from queues.models import Queue
 from queues.reach import NOTHING
 
 MAX_SAVED = 6
+COLUMNS: Columns[SavedFilter] = {
+    "name": lambda kept: kept.name,
+    "filter": lambda kept: kept.text,
+    "list": lambda kept: kept.page,
+    "owner": lambda kept: kept.owner,
+}
 
 
 class SavedFilterForm(forms.Form):
@@ -66,10 +73,11 @@ def _browse(request: HttpRequest, refused: Refused | None = None) -> HttpRespons
     """Render the list; a refused change stands in its row as it was typed."""
     person = request.user.get_username()
     administers = roles.may(request.user, "administer")
-    kept = kept_for(request)
+    kept = arrange(request, kept_for(request), COLUMNS)
     context = {
         "title": "Saved filters",
-        "kept": [(one, one.owner == person or (administers and one.shared)) for one in kept],
+        "kept": [(one, one.owner == person or (administers and one.shared)) for one in kept.rows],
+        "sort": kept.links,
         "name_characters": NAME_CHARACTERS,
         "most": MAX_OF_ONE_OWNER,
         "refused": refused,

@@ -12,10 +12,18 @@ from console.access import suggestions
 from console.access.roles import requires
 from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals, suggest, tell
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange
 from dlq.masking import rules as masking_rules
 from dlq.masking.masks import MASK
 from dlq.masking.rules import MaskingRule
 from queues.stream_models import Stream
+
+COLUMNS: Columns[MaskingRule] = {
+    "field": str,
+    "where": lambda rule: rule.queue_name or rule.tenant_name,
+    "by": lambda rule: rule.created_by,
+    "since": lambda rule: rule.created_at,
+}
 
 
 class MaskingForm(forms.Form):
@@ -45,9 +53,10 @@ def browse(request: HttpRequest) -> HttpResponse:
             rule = masking_rules.add(actor=request.user.get_username(), **form.cleaned_data)
             messages.success(request, f"{rule.part}.{rule.path} is masked from now on.")
             return redirect("masking")
-    rules = list(MaskingRule.objects.all())
-    streams = Stream.objects.filter(name__in={rule.queue_name for rule in rules}).values_list("name", flat=True)
-    context = {"title": "Privacy", "rules": rules, "streams": set(streams), "form": form, "mask": MASK}
+    shown = arrange(request, MaskingRule.objects.all(), COLUMNS)
+    streams = Stream.objects.filter(name__in={rule.queue_name for rule in shown.rows}).values_list("name", flat=True)
+    listed = {"rules": shown.rows, "sort": shown.links, "streams": set(streams)}
+    context = {"title": "Privacy", **listed, "form": form, "mask": MASK}
     return render_page(request, "masking/browse.html", "masking/_list.html", context)
 
 

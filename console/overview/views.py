@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -24,6 +23,7 @@ from console.web import pagination
 from console.web.htmx import render_page
 from console.web.pagination import Pager
 from console.web.sidebar import Badge
+from console.web.sorting import Columns, arrange
 from console.web.wording import plural
 from dlq.filters import FilterError
 from metrics.diagnosis import Diagnosis
@@ -32,7 +32,6 @@ from queues.counters.queue_numbers import QueueNumbers
 from queues.history.last_hour import sparklines
 from queues.reach import SYSTEM_TENANT
 
-PAGE_QUEUES = 50
 KEYS = {
     "queue": Key("Part of the queue's name."),
     "tenant": Key("The tenant that owns the queue."),
@@ -41,6 +40,19 @@ KEYS = {
         "A property: dlq shows dead-letter queues, system shows the console's own queues.",
         ("closed", "dlq", "empty", "idle", "system"),
     ),
+}
+
+
+COLUMNS: Columns[Standing] = {
+    "queue": lambda one: one.numbers.name,
+    "ready": lambda one: one.numbers.ready,
+    "in_flight": lambda one: one.numbers.leased,
+    "scheduled": lambda one: one.numbers.scheduled,
+    "oldest": lambda one: one.numbers.oldest_ready_age_seconds,
+    "in": lambda one: one.numbers.in_per_second,
+    "out": lambda one: one.numbers.out_per_second,
+    "dead": lambda one: one.numbers.dead,
+    "consumers": lambda one: one.numbers.consumers,
 }
 
 
@@ -63,7 +75,7 @@ def breaching(request: HttpRequest) -> Badge:
 @require_safe
 @requires("see_metadata", in_part=True)
 def show(request: HttpRequest) -> HttpResponse:
-    """GET /: totals, and the queues that the filter selects, worst first, PAGE_QUEUES to a page."""
+    """GET /: totals, and the queues that the filter selects, worst first or by a column."""
     now = standings.of_request(request)
     text, mistake = typed(request), None
     selected: Sequence[Standing] = now.queues
@@ -72,6 +84,7 @@ def show(request: HttpRequest) -> HttpResponse:
     except FilterError as error:
         mistake = error
     # The whole list is in memory, so a page is a slice.
+    arranged, most = arrange(request, selected, COLUMNS), pagination.size(request)
     start = pagination.whole(request.GET.get("from", "")) or 0
     start = start if start < len(selected) else 0
     holders, firing = read_holders(), alert_lines.loud(request)
@@ -87,10 +100,11 @@ def show(request: HttpRequest) -> HttpResponse:
             "watchdog_missed_since": alert_lines.watchdog_missed_since(),
             "awaiting": approval_views.job_counts(request)[1],
             "old_snapshot": None if is_scoped(request.user) else old_snapshots.warning(holders),
-            "rows": _rows(selected[start : start + PAGE_QUEUES], holders),
+            "rows": _rows(arranged.rows[start : start + most], holders),
+            "sort": arranged.links,
             "selected": len(selected),
             "hidden": sum(not _is_to_be_seen(one, ()) for one in now.queues) if not text else 0,
-            "pager": _pager(request, start, len(selected)),
+            "pager": _pager(request, start, len(selected), most),
             "bar": FilterBar(
                 text=text,
                 label="Filter queues",
@@ -98,6 +112,7 @@ def show(request: HttpRequest) -> HttpResponse:
                 placeholder="Filter by name, or queue: tenant: health: is:",
                 keys=[Suggestion(f"{name}:", key.help) for name, key in KEYS.items()],
                 example="health:breaching tenant:acme",
+                kept=pagination.kept(request),
                 mistake=mistake,
             ),
         },
@@ -156,16 +171,12 @@ def _rows(standings: Sequence[Standing], holders: Sequence[Holder]) -> list[Row]
     ]
 
 
-def _pager(request: HttpRequest, start: int, count: int) -> Pager:
-    last = min(start + PAGE_QUEUES, count)
+def _pager(request: HttpRequest, start: int, count: int, most: int) -> Pager:
+    last = min(start + most, count)
     words = f"{start + 1} to {last} of {plural(count, 'queue')}" if count else "no queues"
     return Pager(
         words,
-        before_url=_url(request, max(start - PAGE_QUEUES, 0)) if start else "",
-        after_url=_url(request, last) if last < count else "",
+        before_url=pagination.address(request, {"from": str(max(start - most, 0))}) if start else "",
+        after_url=pagination.address(request, {"from": str(last)}) if last < count else "",
+        row_counts=pagination.row_counts(request, count),
     )
-
-
-def _url(request: HttpRequest, start: int) -> str:
-    parameters = {"q": typed(request), "from": start or ""}
-    return f"{reverse('overview')}?{urlencode({name: value for name, value in parameters.items() if value})}"

@@ -20,6 +20,7 @@ from console.web import pagination
 from console.web.forms import tell
 from console.web.htmx import render_page
 from console.web.wording import plural
+from dlq.jobs import workers
 from pipeline.jobs import starting
 from pipeline.models import ArchiveFile, Run
 from pipeline.spark import servers
@@ -70,6 +71,8 @@ def browse(request: HttpRequest) -> HttpResponse:
         "horizon_is_old": at and at.holds and at.moved_at < datetime.now(UTC) - timedelta(seconds=OLD_SECONDS),
         "server": ServerShown(server, datetime.now(UTC)) if server else None,
         "archive_url": settings.ARCHIVE_URL,
+        "workers": workers.present(settings.PIPELINE_QUEUE),
+        "worker_queue": settings.PIPELINE_QUEUE,
         "runs_now": [run for run in page.rows if run.state == Run.State.RUNNING],
     }
     return render_page(request, "pipeline/browse.html", "pipeline/_list.html", context)

@@ -22,6 +22,7 @@ from console.web import pagination
 from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.reviews import Review, review
+from console.web.sorting import Columns, arrange
 from console.web.wording import plural
 from dlq.masking.masks import MASK, Rules
 from dlq.masking.rules import Masking
@@ -50,6 +51,24 @@ class StreamRow:
         return max((group.lag_messages for group in self.groups), default=0)
 
 
+COLUMNS: Columns[StreamRow] = {
+    "stream": lambda row: row.stream.name,
+    "partitions": lambda row: row.stream.partitions,
+    "appended": lambda row: row.appended,
+    "groups": lambda row: len(row.groups),
+    "lag": lambda row: row.lag_messages,
+    "lag_time": lambda row: row.lag_seconds,
+}
+GROUP_COLUMNS: Columns[GroupNumbers] = {
+    "group": lambda numbers: numbers.group.name,
+    "lag": lambda numbers: numbers.lag_messages,
+    "lag_time": lambda numbers: numbers.lag_seconds,
+    "lost": lambda numbers: numbers.lost,
+    "members": lambda numbers: numbers.members,
+    "committed": lambda numbers: numbers.committed_at,
+}
+
+
 @dataclass(frozen=True)
 class StreamMessage:
     """One message of a stream in a list."""
@@ -73,7 +92,8 @@ def browse(request: HttpRequest) -> HttpResponse:
     ]
     rows.sort(key=lambda row: (-row.lag_seconds, -row.lag_messages, row.stream.name))
     fed = {subscriptions.named(request, one.group.queue) for row in rows for one in row.groups}
-    context = {"title": "Streams", "rows": rows, "fed": fed}
+    shown = arrange(request, rows, COLUMNS)
+    context = {"title": "Streams", "rows": shown.rows, "sort": shown.links, "fed": fed}
     return render_page(request, "streams/browse.html", "streams/_list.html", context)
 
 
@@ -138,7 +158,9 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     stream = find(name)
     groups = streams.read_groups(list(stream.groups.select_related("stream__tenant", "queue__tenant")))
     fed = {subscriptions.named(request, one.group.queue) for one in groups}
-    context = {"title": name, "stream": stream, "tab": "groups", "groups": _of(stream, groups), "fed": fed}
+    shown = arrange(request, _of(stream, groups), GROUP_COLUMNS)
+    listed = {"groups": shown.rows, "sort": shown.links, "fed": fed}
+    context = {"title": name, "stream": stream, "tab": "groups", **listed}
     return render_page(request, "streams/show.html", "streams/_groups.html", context)
 
 

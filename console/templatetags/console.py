@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from console.charts import sparklines
 from console.charts.drawing import Chart
 from console.messages import payloads, traces
 from console.web import icons, wording
+from console.web.pagination import SortLink
 from dlq.filters.syntax import quote
 
 register = template.Library()
@@ -33,6 +35,12 @@ register.filter("audit_links", audit.links)
 register.simple_tag(icons.draw, name="icon")
 register.simple_tag(sparklines.sparkline)
 register.simple_tag(sparklines.share_bar, name="share")
+
+
+@register.inclusion_tag("components/_heading.html")
+def heading(links: Mapping[str, SortLink], name: str, label: str, kind: str = "") -> dict[str, object]:
+    """Draw the heading of a column that sorts; `kind` is its class, such as `n` for numbers."""
+    return {"link": links.get(name), "label": label, "kind": kind}
 
 
 @register.simple_tag

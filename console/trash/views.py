@@ -20,6 +20,7 @@ from console.queues import head as queue_head
 from console.redrives import jobs
 from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange
 from dlq.filters import FilterError
 from dlq.jobs import confirmations
 from dlq.jobs.lifecycle import threshold
@@ -29,6 +30,7 @@ from dlq.search.checked_filter import CheckedFilter, everything
 from dlq.search.reach import JobThing
 from dlq.trash import deletions, purges, restore, trash
 from dlq.trash.purges import Bounds
+from dlq.trash.trash import Heap
 from queues.errors import InvalidArgument, SignalboxError
 
 LATEST = 10
@@ -38,6 +40,16 @@ STATES = {
     "waiting": "Waiting for their group",
     "leased": "In flight (consumers' acks will be rejected)",
     "dead": "Dead",
+}
+
+
+COLUMNS: Columns[Heap] = {
+    "job": lambda heap: heap.job.pk,
+    "what": lambda heap: heap.job.queue_name if isinstance(heap.job, Purge) else heap.job.filter_text,
+    "left": lambda heap: heap.trash_batch.left,
+    "restored": lambda heap: heap.trash_batch.restored,
+    "by": lambda heap: heap.job.created_by,
+    "ends": lambda heap: heap.trash_batch.expires_at,
 }
 
 
@@ -184,9 +196,11 @@ def cancel_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /trash: the contents by job, the next to expire first, and the latest undos."""
+    heaps = arrange(request, (heap for heap in trash.heaps() if jobs.is_seen(request, heap.job)), COLUMNS)
     context = {
         "title": "Trash",
-        "heaps": [heap for heap in trash.heaps() if jobs.is_seen(request, heap.job)],
+        "heaps": heaps.rows,
+        "sort": heaps.links,
         "hours": trash.hours(),
         "undos": jobs.seen_of(request, Undo.objects.order_by("-undo_id")[:LATEST]),
     }

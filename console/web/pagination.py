@@ -66,7 +66,7 @@ def sort_links(request: HttpRequest, sort: str, columns: Mapping[str, str]) -> d
     for column, first in columns.items():
         turned = current if descends else f"-{current}"
         direction = ("descending" if descends else "ascending") if column == current else ""
-        links[column] = SortLink(_address(request, {"sort": turned if direction else first}), direction)
+        links[column] = SortLink(address(request, {"sort": turned if direction else first}), direction)
     return links
 
 
@@ -101,20 +101,26 @@ def pager(request: HttpRequest, page: Page[Any], words: str, *, sized: bool = Tr
     `sized` lists have as many rows as `size` says, and offer other numbers.
     """
     before, after = (_url(request, way, cursor) for way, cursor in (("before", page.before), ("after", page.after)))
-    counts = [int(one) for one in preferences.CHOICES["rows"]]
-    chosen = size(request)
-    choices = [RowCount(one, _address(request, {"rows": str(one)}), one == chosen) for one in sorted(counts)]
-    return Pager(words, before, after, choices if sized and (before or after or len(page.rows) > min(counts)) else ())
+    shown = row_counts(request, len(page.rows) if not (before or after) else None)
+    return Pager(words, before, after, shown if sized else ())
+
+
+def row_counts(request: HttpRequest, rows: int | None) -> Sequence[RowCount]:
+    """Return the choices of rows a page; none for a list whose `rows` all fit on the smallest page."""
+    counts, chosen = sorted(int(one) for one in preferences.CHOICES["rows"]), size(request)
+    if rows is not None and rows <= counts[0]:
+        return ()
+    return [RowCount(one, address(request, {"rows": str(one)}), one == chosen) for one in counts]
 
 
 def _url(request: HttpRequest, way: str, cursor: str) -> str:
-    return _address(request, {way: cursor}) if cursor else ""
+    return address(request, {way: cursor}) if cursor else ""
 
 
-def _address(request: HttpRequest, changed: Mapping[str, str]) -> str:
+def address(request: HttpRequest, changed: Mapping[str, str]) -> str:
     """Return the address with other parameters, at the first page unless they name another."""
     parameters = request.GET.copy()
-    for name in ("before", "after"):
+    for name in ("before", "after", "from"):
         parameters.pop(name, None)
     for name, value in changed.items():
         parameters[name] = value

@@ -41,7 +41,7 @@ class GroupNote(models.Model):
 
 
 class GroupComment(models.Model):
-    """One comment in the thread of a failure group. Comments are never changed."""
+    """One comment in the thread of a failure group. A comment is never changed; its author may delete it."""
 
     comment_id = models.BigAutoField(primary_key=True)
     fingerprint = models.TextField()

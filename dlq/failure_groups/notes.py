@@ -108,6 +108,18 @@ def comment(fingerprint: str, text: str, *, actor: str) -> GroupComment:
         return written
 
 
+def delete_comment(fingerprints: Sequence[str], comment_id: int, *, actor: str) -> bool:
+    """Delete a comment of one of these groups; False when it does not exist or another person wrote it."""
+    with transaction.atomic():
+        own = GroupComment.objects.filter(pk=comment_id, fingerprint__in=fingerprints, author=actor[:150])
+        written = own.select_for_update().first()
+        if written is None:
+            return False
+        _record(actor, "delete_comment", written.fingerprint, comment_id=comment_id)
+        written.delete()
+        return True
+
+
 def comments_of(fingerprints: Sequence[str]) -> list[GroupComment]:
     """Read the newest MAX_COMMENTS comments of a group and its members, the oldest first. One query."""
     newest = GroupComment.objects.filter(fingerprint__in=fingerprints).order_by("-comment_id")[:MAX_COMMENTS]

@@ -34,20 +34,21 @@ class JobWorkers:
 
 def read(waiting: Job) -> JobWorkers:
     """Count the workers, and the jobs that run while this one waits. Six queries, each by a small index."""
-    return JobWorkers(_present(), sum(_running(model, waiting) for model in MODELS))
+    return JobWorkers(present(settings.CELERY_TASK_DEFAULT_QUEUE), sum(_running(model, waiting) for model in MODELS))
+
+
+def present(tasks: str) -> int | None:
+    """Count the workers that consume this queue of Celery; None where its broker is not the database."""
+    if not settings.BROKER_IS_DATABASE:
+        return None
+    workers = Consumer.objects.filter(queue__name=tasks)
+    return workers.filter(last_seen_at__gte=database_now() - PRESENT).count()
 
 
 def waits_for_worker(job: Job) -> bool:
     """Tell whether a job is to be run and no live worker holds it."""
     held = job.lease_expires_at is not None and job.lease_expires_at > database_now()
     return job.state in Job.RUNNABLE_STATES and not held
-
-
-def _present() -> int | None:
-    if not settings.BROKER_IS_DATABASE:
-        return None
-    tasks = Consumer.objects.filter(queue__name=settings.CELERY_TASK_DEFAULT_QUEUE)
-    return tasks.filter(last_seen_at__gte=database_now() - PRESENT).count()
 
 
 def _running(model: type[Job], waiting: Job) -> int:

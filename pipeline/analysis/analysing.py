@@ -35,6 +35,13 @@ USUAL_DAYS = 30
 MAX_DAYS = 366
 MAX_COMPARISONS = 2_000
 """Largest number of pairs of queue and cause whose comparison is stored: those with the most dead letters."""
+STEPS = (
+    "starting Spark",
+    "grouping failures by template",
+    "comparing failures with successes",
+    "collecting findings",
+    "saving",
+)
 MADE_BY = f"1-{RULES}"
 """Version of the computation. A result of another version is computed again."""
 
@@ -72,10 +79,10 @@ def analyse(
         last = Run.objects.filter(kind=Run.Kind.ANALYSE, state=Run.State.COMMITTED).order_by("-pk").first()
         if last is not None and last.outcome.get("basis") == basis:
             return Analysed(last, False)
-        with runs.begun(Run.Kind.ANALYSE, actor) as run:
+        with runs.begun(Run.Kind.ANALYSE, actor, steps=STEPS) as run:
             spark = session()
             with interrupted_when_cancelled(Run.Kind.ANALYSE, spark):
-                _commit(run, window, basis, _Result.of(spark, window))
+                _commit(run, window, basis, _Result.of(run, spark, window))
         return Analysed(run, True)
 
 
@@ -122,19 +129,24 @@ class _Result:
     findings: Sequence[dict[str, Any]]
 
     @classmethod
-    def of(cls, spark: SparkSession, window: Window) -> _Result:
+    def of(cls, run: Run, spark: SparkSession, window: Window) -> _Result:
+        """Compute the results, and note each of the STEPS."""
+        runs.note_step(run)
         files = _files(window)
         failed = spark_tables.of_files(spark, "failures", files.filter(kind="failures"), templates.COLUMNS)
         days = templates.by_day(failed).persist()
         whole = days.groupBy().sum("failures").toArrow().to_pylist()[0]["sum(failures)"] or 0
         named = rows_of(templates.templates(days))
         days.unpersist()
+        runs.note_step(run)
         found = looking.standing_out(looking.worth_comparing(looking.counts(*_messages(spark, files)))).persist()
         compared = found.where("place = 0").count()
+        runs.note_step(run)
         most = MAX_COMPARISONS * (1 + comparing.MAX_FOUND)
         order = ["failures", "cause", "queue_id", "place"]
         rows = rows_of(found.orderBy(*order, ascending=[False, True, True, True]).limit(most))
         found.unpersist()
+        runs.note_step(run)
         heads = [row for row in rows if row["place"] == 0][:MAX_COMPARISONS]
         return cls(named, whole, heads, compared, _certain(rows, heads, compared))
 

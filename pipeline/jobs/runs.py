@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from django.db import DatabaseError, connection
+from django.db.models import F
 from django.db.models.functions import Now
 
 from pipeline.errors import Busy, Cancelled, PipelineError
@@ -63,9 +64,10 @@ def fail_dead(kind: Run.Kind, fail: Fail = fail) -> None:
 
 
 @contextmanager
-def begun(kind: Run.Kind, actor: str, url: str = "", fail: Fail = fail) -> Iterator[Run]:
-    """Begin a run; an error within the block marks it as failed."""
-    run = Run.objects.create(kind=kind, token="", url=url, parts=[], started_by=actor)
+def begun(kind: Run.Kind, actor: str, url: str = "", fail: Fail = fail, steps: Sequence[str] = ()) -> Iterator[Run]:
+    """Begin a run with these steps; an error within the block marks it as failed."""
+    parts = [{"step": step, "rows": 0} for step in steps]
+    run = Run.objects.create(kind=kind, token="", url=url, parts=parts, started_by=actor)
     run.refresh_from_db()
     try:
         yield run
@@ -87,6 +89,11 @@ def raise_if_cancelled(kind: str, cancelled: str = "") -> None:
     """Raise `Cancelled` when a person cancelled the running run of this kind; there is at most one."""
     if Run.objects.filter(kind=kind, state=Run.State.RUNNING, cancel_requested=True).exists():
         raise Cancelled(cancelled)
+
+
+def note_step(run: Run) -> None:
+    """Record that a running run has finished one of its steps."""
+    Run.objects.filter(pk=run.pk).update(parts_done=F("parts_done") + 1, seen_at=Now())
 
 
 def note_progress(run: Run) -> None:

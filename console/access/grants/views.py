@@ -18,11 +18,19 @@ from console.access.people import find
 from console.access.roles import ROLES, requires
 from console.web.forms import refuse, suggest
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange
 from queues.errors import InvalidArgument
 from queues.models import Queue
 from queues.reach import EVERYTHING, Reach
 
 MAX_SHOWN = 20
+COLUMNS: Columns[Grant] = {
+    "role": lambda grant: grant.role,
+    "tenant": lambda grant: grant.tenant_name,
+    "queues": lambda grant: grant.queue_prefix,
+    "since": lambda grant: grant.created_at,
+    "by": lambda grant: grant.created_by,
+}
 
 
 class GrantForm(forms.Form):
@@ -71,13 +79,15 @@ def browse(request: HttpRequest, person_id: int) -> HttpResponse:
         except InvalidArgument as error:
             refuse(form, error)
     held = roles.reach(person, "see_metadata")
+    given_now = arrange(request, person.grants.order_by("grant_id"), COLUMNS)  # type: ignore[attr-defined]
     context = {
         "title": f"Grants of {person.get_username()}",
         "person": person,
         "is_self": person == request.user,
         "everywhere": roles.may(person, "see_metadata"),
         "said": roles.role_of(person),
-        "grants": list(person.grants.order_by("grant_id")),  # type: ignore[attr-defined]
+        "grants": given_now.rows,
+        "sort": given_now.links,
         "now": _sight(held),
         "then": _sight(Reach.of([*held.bounds, proposed])) if proposed else None,
         "proposed": proposed,

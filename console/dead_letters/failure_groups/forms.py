@@ -76,6 +76,12 @@ class CommentForm(forms.Form):
     )
 
 
+class DeleteCommentForm(forms.Form):
+    """The number of the comment that its author deletes."""
+
+    comment_id = forms.IntegerField(min_value=1, max_value=2**63 - 1)
+
+
 class MergeForm(forms.Form):
     """The failure group into which another is merged."""
 

@@ -23,6 +23,7 @@ from console.dead_letters.failure_groups import lists as group_lists
 from console.dead_letters.failure_groups.forms import (
     CareForm,
     CommentForm,
+    DeleteCommentForm,
     EndSnoozeForm,
     MergeForm,
     SnoozeForm,
@@ -36,7 +37,7 @@ from console.web import refused_forms
 from console.web.forms import refusals
 from console.web.htmx import render_page
 from dlq.failure_groups.models import GroupNote, head_of
-from dlq.failure_groups.notes import comment, comments_of, describe, merge, set_state, snooze, split
+from dlq.failure_groups.notes import comment, comments_of, delete_comment, describe, merge, set_state, snooze, split
 from dlq.failure_groups.reading import KEPT, FailureGroup, read_courses, read_group
 from dlq.filters import Filter
 from dlq.masking.rules import Masking
@@ -48,7 +49,12 @@ from queues.errors import InvalidArgument
 CHART_STEP = timedelta(hours=4)
 SAMPLES = 10
 MAX_PEOPLE = 200
-VERBS_OF_ROWS = {"merge": "Merge groups", "split": "Split out", "end_snooze": "End snooze"}
+VERBS_OF_ROWS = {
+    "merge": "Merge groups",
+    "split": "Split out",
+    "end_snooze": "End snooze",
+    "delete_comment": "Delete comment",
+}
 """Verbs whose forms do not stand on the page of the group as it comes back."""
 TRIAGE = ("owner", "runbook_url", "note")
 
@@ -164,6 +170,12 @@ def _comment(request: HttpRequest, fingerprint: str, text: str) -> str:
     return "Comment added."
 
 
+def _delete_comment(request: HttpRequest, fingerprint: str, comment_id: int) -> str:
+    of_group = [fingerprint, *find_group(request, fingerprint).members]
+    deleted = delete_comment(of_group, comment_id, actor=request.user.get_username())
+    return "Comment deleted." if deleted else "Nothing was changed: only its author can delete a comment."
+
+
 def _merge(request: HttpRequest, fingerprint: str, into: str, reason: str) -> str:
     into = into.strip()
     if not roles.reach(request.user, "redrive").is_everything and objection(request, find_group(request, into)):
@@ -183,6 +195,7 @@ CHANGES: dict[str, tuple[type[Form], Callable[..., str]]] = {
     "snooze": (SnoozeForm, _snooze),
     "end_snooze": (EndSnoozeForm, _end_snooze),
     "comment": (CommentForm, _comment),
+    "delete_comment": (DeleteCommentForm, _delete_comment),
     "merge": (MergeForm, _merge),
     "split": (SplitForm, _split),
 }

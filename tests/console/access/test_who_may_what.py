@@ -36,6 +36,7 @@ MATRIX = [
     ("post", "/dead-letters/failure-groups/v2:x/snooze", "redrive"),
     ("post", "/dead-letters/failure-groups/v2:x/end-snooze", "redrive"),
     ("post", "/dead-letters/failure-groups/v2:x/comment", "redrive"),
+    ("post", "/dead-letters/failure-groups/v2:x/delete-comment", "redrive"),
     ("get", "/dead-letters/failure-groups/v2:x/merge/preview", "redrive"),
     ("post", "/dead-letters/failure-groups/v2:x/split", "redrive"),
     ("get", "/redrives", "see_metadata"),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dlq.failure_groups.models import GroupNote
+from dlq.failure_groups.notes import comments_of
 from dlq.failure_groups.reading import FailureGroup, read_group
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
@@ -161,3 +162,21 @@ def test_comments_are_a_thread_of_text(operator: Browser, admin: Browser, scene:
     assert AuditEvent.objects.filter(action="failure_group.comment", details__fingerprint=f"fp-{cause}").count() == 2
     refused = operator.submit(f"{address(cause)}/comment", text=" ")
     assert "Comment : This field is required." in refused.one("div", id="form-errors").text
+
+
+def test_a_comment_is_deleted_by_its_author_alone(
+    operator: Browser, admin: Browser, scene: DeadLetterScene, cause: str
+) -> None:
+    scene.add_dead(1, error_class=cause)
+    operator.submit(f"{address(cause)}/comment", text="a token that should not stand here")
+    (written,) = comments_of([f"fp-{cause}"])
+
+    refused = admin.submit(f"{address(cause)}/delete-comment", comment_id=str(written.pk))
+    assert "only its author can delete a comment" in refused.text
+    assert "Delete this comment" not in refused.text
+    page = operator.submit(f"{address(cause)}/delete-comment", comment_id=str(written.pk))
+    assert "Comment deleted." in page.text
+    assert comments_of([f"fp-{cause}"]) == []
+    event = AuditEvent.objects.get(action="failure_group.delete_comment", details__fingerprint=f"fp-{cause}")
+    assert (event.actor, event.details["comment_id"]) == (operator.name, written.pk)
+    assert "token" not in str(event.details)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,11 +11,16 @@ from typing import Any
 import psycopg
 import pytest
 from celery import current_app
+from django.conf import LazySettings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from pipeline.analysis import analysing
+from pipeline.errors import PipelineError
+from pipeline.jobs import runs
 from pipeline.models import ArchiveFile, Run, RunRequest
 from pipeline.spark.servers import Server
+from queues.control import queues
 from queues.models import AuditEvent
 from signalbox import QueueClosed
 from tests.archive_runs import committed_run
@@ -171,3 +177,39 @@ def test_the_page_costs_no_more_with_more_runs(viewer: Browser, run: Run) -> Non
         viewer.see("/pipeline")
 
     assert len(many) == len(one)
+
+
+def test_the_page_says_when_no_worker_consumes_pipeline_tasks(
+    viewer: Browser, clean: None, settings: LazySettings
+) -> None:
+    queue = queues.create_queue(f"tasks-{uuid.uuid4().hex[:8]}")
+    settings.PIPELINE_QUEUE, settings.BROKER_IS_DATABASE = queue.name, True
+    note_consumer(queue.pk, "pipeline@old", "1 minute")
+    assert f"celery -A console worker -Q {queue.name}" in viewer.see("/pipeline").text
+    settings.BROKER_IS_DATABASE = False  # the workers of another broker write no rows
+    assert "No worker" not in viewer.see("/pipeline").text
+
+    settings.BROKER_IS_DATABASE = True
+    note_consumer(queue.pk, "pipeline@new", "1 second")
+    assert "No worker" not in viewer.see("/pipeline").text
+
+
+def note_consumer(queue_id: int, name: str, ago: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into signalbox.consumer (queue_id, consumer, last_seen_at) values (%s, %s, now() - %s::interval)",
+            [queue_id, name, ago],
+        )
+
+
+def test_a_running_analysis_says_which_step_it_works_on(viewer: Browser, clean: None) -> None:
+    with runs.begun(Run.Kind.ANALYSE, "ann", steps=analysing.STEPS) as run:
+        runs.note_step(run)
+        runs.note_step(run)
+        assert "step 3 of 5: comparing failures with successes" in viewer.see("/pipeline").text
+        page = viewer.see(f"/pipeline/{run.pk}")
+        assert "Step 3 of 5: comparing failures with successes" in page.text
+        assert page.one("div", role="progressbar").attributes["aria-valuenow"] == "40"
+
+    runs.fail(run, PipelineError("stopped by the test"))
+    assert "step 3 of 5" not in viewer.see("/pipeline").text

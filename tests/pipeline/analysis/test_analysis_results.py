@@ -52,7 +52,7 @@ def test_what_fails_halfway_leaves_the_last_result(archive: Archive, monkeypatch
     add_file()
     broken = result("v2:second")
     broken.findings[0]["failures_with"] = "no number"
-    monkeypatch.setattr(_Result, "of", lambda spark, window: broken)
+    monkeypatch.setattr(_Result, "of", lambda run, spark, window: broken)
 
     with pytest.raises(Exception, match="no number"):
         analysing.analyse(no_spark, actor="tests")
@@ -67,7 +67,7 @@ def test_what_fails_halfway_leaves_the_last_result(archive: Archive, monkeypatch
 def test_a_run_of_a_dead_process_is_closed_and_replaced(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     dead = begun()
     add_file()
-    monkeypatch.setattr(_Result, "of", lambda spark, window: result("v2:a"))
+    monkeypatch.setattr(_Result, "of", lambda run, spark, window: result("v2:a"))
 
     done = analysing.analyse(no_spark, actor="tests")
 
@@ -90,7 +90,7 @@ def test_whatever_a_kill_leaves_there_is_one_whole_result(
     killed = forks.run("tests.pipeline.analysis.killed_analysis", step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert causes() == ["v2:second" if step == "committed" else "v2:first"] * 2
-    monkeypatch.setattr(_Result, "of", lambda spark, window: result("v2:second"))
+    monkeypatch.setattr(_Result, "of", lambda run, spark, window: result("v2:second"))
     done = until(analysed, "the end of the process that was analysing")
 
     assert causes() == ["v2:second"] * 2
@@ -115,7 +115,7 @@ def test_a_cancelled_analysis_leaves_the_last_one(archive: Archive, monkeypatch:
     _commit(begun(), WINDOW, {}, result("v2:first"))
     add_file()
 
-    def cancelled(spark: Any, window: Window) -> _Result:
+    def cancelled(run: Run, spark: Any, window: Window) -> _Result:
         assert starting.cancel(Run.objects.get(state=Run.State.RUNNING).pk, actor="ann")
         return result("v2:second")
 
