@@ -22,6 +22,7 @@ from bench.report import Report
 from bench.scenarios import SCENARIOS
 from bench.senders import measure_senders
 from bench.server import ScratchServer
+from bench.sqs.comparison import measure_sqs
 from bench.streams import measure_streams
 from bench.workers import LEAST_MESSAGES, MESSAGES, measure_workers
 
@@ -59,6 +60,7 @@ def main() -> None:
         )
         exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
         http = measure_http(server, arena, options.scale, options.rounds, say) if options.http else None
+        sqs = measure_sqs(server, arena, options.scale, options.rounds, say) if options.sqs else None
         brokers = measure_brokers(arena, options.scale, options.rounds, say) if options.celery else {}
         streams = measure_streams(arena, options.scale, options.rounds, say) if options.streams else []
         pipeline = None
@@ -78,6 +80,7 @@ def main() -> None:
             dead_letter_pages=dead_letter_pages,
             exporter=exporter,
             http=http,
+            sqs=sqs,
             brokers=brokers,
             streams=streams,
             pipeline=pipeline,
@@ -107,6 +110,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--exporter", action="store_true", help="also time scrapes at up to 10,000 queues")
     parser.add_argument("--http", action="store_true", help="also measure HTTP beside a bare endpoint, and long polls")
+    parser.add_argument("--sqs", action="store_true", help="also measure the SQS endpoint beside /v1 and moto's server")
     parser.add_argument("--streams", action="store_true", help="also append to a stream and read it in a group")
     parser.add_argument(
         "--pipeline",

@@ -18,6 +18,7 @@ from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.scenarios import TEXTBOOK
 from bench.senders import SenderResults, sender_lines, sender_measurements
+from bench.sqs.comparison import SqsResults, sqs_lines, sqs_measurements
 from bench.streams import StreamSample, stream_lines, stream_measurements
 from bench.tables import ratio, table_line
 from bench.worker_table import worker_lines, worker_measurements
@@ -43,6 +44,7 @@ class Report:
     dead_letter_pages: list[PageTime]
     exporter: list[ExporterTime]
     http: HttpResults | None
+    sqs: SqsResults | None
     brokers: BrokerResults
     streams: list[StreamSample]
     pipeline: PipelineResults | None
@@ -71,12 +73,17 @@ class Report:
             yield from ("", *broker_lines(self.brokers))
         if self.exporter:
             yield from ("", *exporter_lines(self.exporter))
-        if self.http:
-            yield from ("", *http_lines(self.http))
+        yield from self._doors()
         if self.streams:
             yield from ("", *stream_lines(self.streams))
         if self.pipeline:
             yield from ("", *pipeline_lines(self.pipeline))
+
+    def _doors(self) -> Iterator[str]:
+        if self.http:
+            yield from ("", *http_lines(self.http))
+        if self.sqs:
+            yield from ("", *sqs_lines(self.sqs))
 
     def json(self) -> str:
         document = {
@@ -92,6 +99,7 @@ class Report:
             "dead_letters": [asdict(page) for page in self.dead_letter_pages],
             "exporter": [asdict(times) for times in self.exporter],
             "http": http_measurements(self.http) if self.http else None,
+            "sqs": sqs_measurements(self.sqs) if self.sqs else None,
             "celery": list(broker_measurements(self.brokers)),
             "streams": list(stream_measurements(self.streams)),
             "pipeline": pipeline_measurements(self.pipeline) if self.pipeline else None,

@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from django.conf import settings
 
-from metrics.reading.api_requests import API_REQUESTS
+from metrics.reading.api_requests import API_REQUESTS, SQS_ERRORS
 from metrics.reading.api_requests import BOUNDS as API_BOUNDS
 from metrics.reading.fleet import Exporter, Fleet, QueueReading, Totals
 from metrics.reading.xmin_holders import KINDS, oldest
@@ -430,10 +430,17 @@ PROCESS_METRICS: tuple[Metric[None], ...] = (
 API_METRICS: tuple[Metric[None], ...] = (
     _histogram(
         "api_request_duration_seconds",
-        "Duration of a request to the HTTP API, measured by this process; waits have routes of their own.",
+        "Duration of a request to the HTTP API or the SQS endpoint, measured by this process; waits have routes of "
+        "their own. Routes of the SQS endpoint are SQS and the name of the operation.",
         lambda _: API_REQUESTS.read(),
         *("route", "status"),
         bounds=API_BOUNDS,
+    ),
+    _counter(
+        "sqs_errors",
+        "Refused requests to the SQS endpoint, and refused entries of batches, by the error's code, of this process.",
+        lambda _: SQS_ERRORS.read(),
+        *("operation", "code"),
     ),
 )
 STATE_METRICS: tuple[Metric[Exporter], ...] = (

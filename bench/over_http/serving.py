@@ -40,7 +40,7 @@ def serving(home: Path, url: str) -> Iterator[tuple[Endpoint, Endpoint]]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
     environment = {**inherited, "SIGNALBOX_HOME": str(home), "DATABASE_URL": url, "HTTPS_ONLY": "false"}
     key = subprocess.run(
-        [sys.executable, str(MANAGE), "apikey", "create", f"bench-{os.getpid()}", "--scopes", "*"],
+        [sys.executable, str(MANAGE), "apikey", "create", f"bench-{os.getpid()}", "--scopes", "*", "--sqs"],
         env=environment,
         check=True,
         capture_output=True,
@@ -52,21 +52,27 @@ def serving(home: Path, url: str) -> Iterator[tuple[Endpoint, Endpoint]]:
 
 @contextmanager
 def _server(module: str, environment: dict[str, str]) -> Iterator[tuple[int, psutil.Process]]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "uvicorn", f"{module}:application", "--port", str(port)]
     quiet = ["--log-level", "warning", "--no-access-log"]
     process = subprocess.Popen([*command, *quiet], env=environment, cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
-        _wait_for(port, process)
+        wait_for(port, process)
         yield port, psutil.Process(process.pid)
     finally:
         process.terminate()
         process.wait(STOP_SECONDS)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+def free_port() -> int:
+    """Port that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the process listens at the port."""
     ends_at = time.monotonic() + START_SECONDS
     while time.monotonic() < ends_at and process.poll() is None:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):

@@ -14,9 +14,9 @@ from signalbox.cli.server import ABOUT as STARTING
 
 ROOMS = ("console", "dlq", "metrics", "pipeline", "queues")
 FOLDER = "reference/commands"
-PAGES_OF_THEIR_OWN = ("stream", "subscribe", "unsubscribe", "subscriptions")
+PAGES_OF_THEIR_OWN = ("sqs", "stream", "subscribe", "unsubscribe", "subscriptions")
 """Commands of `signalbox` that have a page each, so that no page is too long."""
-APART = ("stream", "worker", *STARTING, "subscribe", "unsubscribe", "subscriptions")
+APART = ("sqs", "stream", "worker", *STARTING, "subscribe", "unsubscribe", "subscriptions")
 """Commands of `signalbox` that have a page of their own."""
 OF_ALL = {
     "--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",

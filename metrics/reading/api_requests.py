@@ -48,3 +48,24 @@ class ApiRequests:
 
 
 API_REQUESTS = ApiRequests()
+
+
+class SqsErrors:
+    """Refusals of the SQS endpoint by operation and code. Thread-safe; both are names of tables, so there are few."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[Key, int] = {}
+
+    def count(self, operation: str, code: str) -> None:
+        """Count one refused request or one refused entry of a batch."""
+        with self._lock:
+            self._counts[operation, code] = self._counts.get((operation, code), 0) + 1
+
+    def read(self) -> dict[Key, float | Spread | None]:
+        """Read the number of refusals of each (operation, code)."""
+        with self._lock:
+            return dict(sorted(self._counts.items()))
+
+
+SQS_ERRORS = SqsErrors()

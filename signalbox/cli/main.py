@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import psycopg
 
 from signalbox import __version__
-from signalbox.cli import queues, receiving, sending, server, streams, subscriptions
+from signalbox.cli import queues, receiving, sending, server, sqs, streams, subscriptions
 from signalbox.cli.command import INTERRUPTED, REFUSED, UNAVAILABLE
 from signalbox.connections.connecting import add_address, address_of, connect
 from signalbox.errors import InvalidArgument, SignalboxError
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         worker_command.work(parser, args)
         return
     server.start_if_asked(args)
+    sqs.forward_if_asked(parser, args)
     try:
         url, api_key = address_of(args)
     except InvalidArgument as error:
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         add_address(parser_of_command)
         parser_of_command.add_argument("--json", action="store_true", help="print one JSON object on each line")
     server.add_commands(commands)
+    sqs.add_commands(commands.add_parser("sqs", help="move from Amazon SQS", description="Move from Amazon SQS."))
     worker = commands.add_parser("worker", help="run handlers until it is stopped", description="Run handlers.")
     worker_command.add_arguments(worker)
     worker_command.add_surroundings(worker)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from metrics.reading import fleet
-from metrics.reading.api_requests import API_REQUESTS
+from metrics.reading.api_requests import API_REQUESTS, SQS_ERRORS
 from queues.counters.queue_numbers import read_numbers
 from queues.errors import QuotaExceeded, translated
 from signalbox import Client
@@ -80,6 +80,7 @@ class Traffic:
         with suppress(QuotaExceeded), translated():
             self.full.send()
         API_REQUESTS.observe("POST /v1/queues/{queue}/messages", "2xx", 0.003)  # the replicas are threads
+        SQS_ERRORS.count("SendMessage", "AccessDenied")
         self.engine.value("select signalbox.aggregate_counters()")  # waits and work times are counted there
 
     def _stream(self) -> None:

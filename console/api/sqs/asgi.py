@@ -27,7 +27,7 @@ from console.api.sqs.operations import OPERATIONS, Operation
 from console.api.sqs.protocols import json, query
 from console.api.sqs.protocols.answer import Answer
 from console.api.sqs.signature import Request, Signature, read_signature
-from metrics.reading.api_requests import API_REQUESTS
+from metrics.reading.api_requests import API_REQUESTS, SQS_ERRORS
 
 HEADERS_OF_ALL = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 UNKNOWN = "none"
@@ -83,7 +83,9 @@ class Exchange:
         except ClientGone:
             raise
         except Exception as error:
-            return self._refusal(sqs_error_of(error))
+            refused = sqs_error_of(error)
+            SQS_ERRORS.count(self._operation, refused.kind.code)
+            return self._refusal(refused)
 
     def ends(self, status: int | None) -> None:
         """Record the time and the status of the answer; None means that the client closed the connection."""
@@ -102,7 +104,10 @@ class Exchange:
         await check_scope(key, named.operation.scope, changes=named.operation.changes)
         async with within_limits(key):
             call = self._call(named, key, signature, request)
-            return self._written(named, await named.operation.run(call))
+            values = await named.operation.run(call) or {}
+        for entry in values.get("Failed", ()):
+            SQS_ERRORS.count(named.name, entry["Code"])
+        return self._written(named, values)
 
     def _request(self, body: bytes) -> Request:
         scope = self._scope
@@ -149,11 +154,11 @@ class Exchange:
         under = PATH if is_for(self._scope["path"]) else ""
         return f"{self._scope.get('scheme', 'http')}://{host}{under}"
 
-    def _written(self, named: Named, values: Mapping[str, Any] | None) -> Answer:
+    def _written(self, named: Named, values: Mapping[str, Any]) -> Answer:
         output = named.operation.output
         if self._is_json:
-            return json.write_answer(output, values or {}, self._request_id)
-        return query.write_answer(named.name, output, values or {}, self._request_id)
+            return json.write_answer(output, values, self._request_id)
+        return query.write_answer(named.name, output, values, self._request_id)
 
     def _refusal(self, error: SqsError) -> Answer:
         return (json if self._is_json else query).write_error(error, self._request_id)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from console.access.api_keys import SQS_SCOPES
 from console.access.api_keys.models import ApiKey
 from queues.models import AuditEvent
 from tests.console.api_keys.keys import admitted, new_name
@@ -43,6 +44,15 @@ def test_scopes_come_as_people_write_them(name: str, scopes: list[str]) -> None:
     apikey("create", name, "--scopes", *scopes)
 
     assert ApiKey.objects.get(name=name).scopes == ["send", "receive"]
+
+
+def test_a_key_for_sqs_needs_no_scopes_and_comes_as_json(name: str) -> None:
+    (made,) = [json.loads(line) for line in apikey("create", name, "--sqs", "--json").splitlines()]
+
+    assert (made["scopes"], made["sqs"]) == (list(SQS_SCOPES), True)
+    assert made["api_key"] == f"sbx_{made['access_key_id']}.{made['secret_access_key']}"
+    assert made["endpoint_url"].endswith("/sqs")
+    assert made["secret_access_key"] not in apikey("list", "--json")
 
 
 def test_the_name_may_stand_last(name: str) -> None:

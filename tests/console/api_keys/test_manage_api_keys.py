@@ -121,3 +121,18 @@ def test_a_hostile_name_is_text(admin: Browser) -> None:
     assert name in page.text
     assert name not in page.html
     assert name not in admin.see("/api-keys").html
+
+
+def test_a_key_for_sqs_shows_its_secret_once(admin: Browser) -> None:
+    name = new_name()
+    page = admin._read(admin.post("/api-keys", {"name": name, "scopes": ["send"], "sqs": "on"}), 200)
+    row = ApiKey.objects.get(name=name)
+
+    assert page.one("input", id="access-key-id").attributes["value"] == row.identifier
+    secret = page.one("input", id="secret-access-key").attributes["value"]
+    assert page.one("input", id="key-text").attributes["value"] == f"sbx_{row.identifier}.{secret}"
+    assert secret not in row.sqs_secret
+    ApiKey.objects.filter(pk=row.pk).update(last_used_with="SQS JSON, <b>Boto3</b>")
+    listed = admin.see("/api-keys")
+    assert secret not in listed.html
+    assert "SQS JSON, <b>Boto3</b>" in listed.text

@@ -72,6 +72,7 @@ PEOPLE: Mapping[str, tuple[str, ...]] = {
     "failure_group_member": ("fingerprint", "head"),
     "alert_silence": ("comment",),
     "queue": ("paused_reason",),
+    "consumer_group": ("filter",),
     "maintenance": ("reason", "started_by"),
 }
 """What people wrote: it is not searched, and the report says so. Filters and patches are among it."""

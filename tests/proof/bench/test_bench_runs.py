@@ -15,6 +15,8 @@ from bench.peers.installing import PEERS, PROGRAMS
 from bench.pgmq import PGMQ
 from bench.scenarios import SCENARIOS, SQL, TEXTBOOK
 from bench.senders import HABITS as SENDING_HABITS
+from bench.sqs.comparison import MOTO
+from bench.sqs.comparison import WORKS as SQS_WORKS
 from bench.workers import HABITS
 from tests.pipeline.spark_cluster import INTERPRETED
 from tests.pipeline.spark_cluster import OPTIONS as OPTIONS_OF_SPARK
@@ -31,10 +33,12 @@ OPTIONS = [
     "--dead-letters",
     "--exporter",
     "--http",
+    "--sqs",
     "--streams",
     "--pipeline",
     "1",
 ]
+SQS_DOORS = ("SQS endpoint", "HTTP API", MOTO)
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
@@ -48,8 +52,16 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     assert process.returncode == 0, process.stderr
 
     report = json.loads(file.read_text())
-    for looks in (scenarios, workers, jobs, pages, over_http, streams, pipeline):
+    for looks in (scenarios, workers, jobs, pages, over_http, over_sqs, streams, pipeline):
         looks(report, process.stdout)
+
+
+def over_sqs(report: Any, printed: str) -> None:
+    works = report["sqs"]["works"]
+    assert {(row["work"], row["door"]) for row in works} == set(itertools.product(SQS_WORKS, SQS_DOORS))
+    assert all(row["messages_per_second"] > 0 and row["p99_ms"] > 0 for row in works)
+    assert report["sqs"]["polls"] == 10
+    assert "polls that waited had their messages" in printed
 
 
 def scenarios(report: Any, printed: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +28,7 @@ MAX_VISIBILITY_SECONDS = 43_200
 SHORTEST_CLAIM_SECONDS = 5.0
 """Lease of a receive with a visibility timeout of 0, which ends as soon as the messages are read."""
 
+MAX_FIRST_RECEIVES = 10_000
 SYSTEM_NAMES = frozenset(
     {
         "All",
@@ -133,6 +135,7 @@ def _first_id(message: Message) -> int:
 
 
 def _system_attributes(call: Call, facts: SqsFacts, message: Message, names: set[str]) -> dict[str, str]:
+    first_received_at = _first_received_at(message)
     if not names:
         return {}
     told, origin = attributes.facts_in(message.attributes), message.attributes.get("dead_letter")
@@ -141,7 +144,7 @@ def _system_attributes(call: Call, facts: SqsFacts, message: Message, names: set
         "SenderId": told.get("sender") or account_of(facts.known.tenant),
         "SentTimestamp": _milliseconds(message.sent_at),
         "ApproximateReceiveCount": str(message.receive_count),
-        "ApproximateFirstReceiveTimestamp": _milliseconds(_received_at(message)),
+        "ApproximateFirstReceiveTimestamp": _milliseconds(first_received_at),
         "SequenceNumber": sequence_number_of(_first_id(message)) if facts.is_fifo else None,
         "MessageDeduplicationId": told.get("deduplication_id"),
         "MessageGroupId": message.group_id,
@@ -151,9 +154,21 @@ def _system_attributes(call: Call, facts: SqsFacts, message: Message, names: set
     return {name: value for name, value in values.items() if value is not None and (name in names or "All" in names)}
 
 
-def _received_at(message: Message) -> datetime:
-    """Return the time of this delivery by the database's clock: its lease began that long before its end."""
-    return message.deadline - timedelta(seconds=message.lease_seconds)
+def _first_received_at(message: Message) -> datetime:
+    """Return the time of the first delivery that this process knows of, by the database's clock.
+
+    A lease began that long before its end.
+    """
+    at = message.deadline - timedelta(seconds=message.lease_seconds)
+    if message.receive_count > 1:
+        return _first_receives.get(message.id, at)
+    _first_receives[message.id] = at
+    while len(_first_receives) > MAX_FIRST_RECEIVES:
+        _first_receives.popitem(last=False)
+    return at
+
+
+_first_receives: OrderedDict[int, datetime] = OrderedDict()
 
 
 def _milliseconds(at: datetime) -> str:

@@ -64,6 +64,8 @@ def _structure(shape: Structure, tree: Tree) -> dict[str, Any]:
         node = tree.get(member.entry if isinstance(member, ListOf | MapOf) else name)
         if node is not None:
             found[name] = _value(member, node, name)
+        elif isinstance(member, ListOf) and name in shape.required:
+            found[name] = []  # a form cannot say an empty list
     return found
 
 

@@ -108,9 +108,8 @@ def _start(call: Call, source: KnownQueue, wanted: NewRedrive) -> str:
     if not Queue.objects.filter(queue_id=source.queue_id, is_dead_letter_queue=True).exists():
         raise invalid_parameter("Source queue must be configured as a Dead Letter Queue.")
     if any(STATUS.get(job.state) is None for job in _jobs(call, source.name)):
-        raise SqsError(
-            "UnsupportedOperation",
-            "There is already a task running. Only one active task is allowed for a source queue arn at a given time.",
+        raise invalid_parameter(
+            "There is already a task running. Only one active task is allowed for a source queue arn at a given time."
         )
     name = redriving.start(call.key, source.name, wanted)["redriveId"]
     handle = Handle(int(name.removeprefix(redriving.NAME)), call.arn_of(source.name, source.tenant))

@@ -8,7 +8,7 @@ from console.api.core.database import in_thread
 from console.api.queues.known_queues import KnownQueue, queue_of_its_own, reached_queue
 from console.api.sqs.accounts import account_of
 from console.api.sqs.call import Call
-from console.api.sqs.errors import SqsError, invalid_parameter, invalid_value, no_such_queue
+from console.api.sqs.errors import SqsError, invalid_parameter, invalid_value, missing, no_such_queue
 from console.api.sqs.queues import configuring, facts, removing
 from console.api.sqs.queues.facts import queue_of
 
@@ -86,7 +86,7 @@ async def tag_queue(call: Call) -> None:
     """Add tags to a queue."""
     tags = call.given["Tags"]
     if not tags:
-        raise invalid_parameter("Tags must not be empty.")
+        raise missing("Tags")
     await in_thread(configuring.tag, await _own_queue(call), tags, [])
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from queues.models import AuditEvent, Queue
+from tests.console.api.callers import Caller
 from tests.console.api.sqs.test_messages import refusal
+from tests.metrics.exposition import Exposition
 
 Client = Any
 Names = Callable[..., str]
@@ -109,6 +111,37 @@ def test_tags_are_added_and_removed(sqs: Client, queue: str) -> None:
     sqs.tag_queue(QueueUrl=queue, Tags={"a": "1", "b": ""})
     sqs.untag_queue(QueueUrl=queue, TagKeys=["a", "none"])
     assert sqs.list_queue_tags(QueueUrl=queue)["Tags"] == {"b": ""}
+
+
+def test_operations_and_errors_are_counted(json_sqs: Client, stranger: Caller, new_name: Names) -> None:
+    def counted(name: str, **labels: str) -> float:
+        page = Exposition.parse(stranger.get("/metrics").content)
+        return page.samples.get((f"signalbox_{name}", frozenset(labels.items())), 0.0)
+
+    calls = ("api_request_duration_seconds_count", {"route": "SQS GetQueueUrl", "status": "4xx"})
+    code = "AWS.SimpleQueueService.NonExistentQueue"
+    errors = ("sqs_errors_total", {"operation": "GetQueueUrl", "code": code})
+    before = [counted(name, **labels) for name, labels in (calls, errors)]
+    assert refusal(json_sqs.get_queue_url, QueueName=new_name("-none"))[0] == code
+    assert [counted(name, **labels) for name, labels in (calls, errors)] == [one + 1 for one in before]
+
+
+def test_keys_reach_their_tenants_queues_only(connect_sqs: Callable[..., Client], new_name: Names) -> None:
+    tenant, name = new_name("-tenant"), new_name()
+    own, other = connect_sqs(tenant=tenant), connect_sqs("query", tenant=new_name("-other"))
+    url = own.create_queue(QueueName=name)["QueueUrl"]
+    account = url.split("/")[-2]
+    assert account != "000000000000"
+    assert attributes(own, url)["QueueArn"].split(":")[4] == account
+    assert Queue.objects.get(name=name).tenant.name == tenant
+
+    for call in (other.send_message, connect_sqs(prefix="none").send_message):
+        assert refusal(call, QueueUrl=url, MessageBody="x")[0] == "AWS.SimpleQueueService.NonExistentQueue"
+    assert "QueueUrls" not in other.list_queues()
+    assert refusal(other.create_queue, QueueName=name)[0] == "QueueAlreadyExists"
+    assert refusal(connect_sqs(prefix="a-").create_queue, QueueName="b")[0] == "AccessDenied"
+    wrong = url.replace(account, "000000000000")
+    assert refusal(own.purge_queue, QueueUrl=wrong)[0] == "AWS.SimpleQueueService.NonExistentQueue"
 
 
 def test_permissions_are_refused_with_what_to_do_instead(sqs: Client, queue: str) -> None:
