@@ -23,6 +23,7 @@ ERASED: Mapping[str, tuple[str, ...]] = {
     "large_body": ("sha256",),
     "stream_message": ("payload", "attributes"),
     "staged_message": _BODY,
+    "held_copy": _BODY,
     "failure_cluster": ("error",),
     "cluster_delta": ("error",),
     "pipeline_template": ("error",),
@@ -32,6 +33,7 @@ ERASED: Mapping[str, tuple[str, ...]] = {
 """They get the marker, or nothing."""
 
 PASSING: Mapping[str, tuple[str, ...]] = {
+    "capture": ("backfill_after", "backfill_skipped"),  # until the backfill ends
     "dedup": ("request_hash", "deduplication_id"),  # its window: a day at most
     "dedup_in_flight": ("request_hash", "deduplication_id"),  # until its message ends
     "idempotent_request": ("content", "headers", "request_hash"),  # a day
@@ -47,6 +49,7 @@ IDS: Mapping[str, tuple[str, ...]] = dict.fromkeys(
     **dict.fromkeys(("ready", "scheduled", "waiting", "lease", "counter_delta"), ("lane",)),
     **dict.fromkeys(("lane_slot", "lane_hint", "lane_limit", "lane_floor", "lane_stat"), ("lane",)),
     "stream_message": ("key", "trace_id"),
+    "held_copy": ("group_id", "trace_id"),
 }
 """They are chosen by senders, and stay: order and uniqueness hang on them. The report says so."""
 
@@ -67,6 +70,8 @@ PEOPLE: Mapping[str, tuple[str, ...]] = {
     "audit_event": ("reason", "details"),
     "plan": ("filter_text", "options", "reason"),
     "saved_filter": ("text",),
+    "queue_subscription": ("filter",),
+    "capture": ("filter",),
     "failure_group_note": ("note", "runbook_url", "fingerprint"),
     "failure_group_comment": ("text", "fingerprint"),
     "failure_group_member": ("fingerprint", "head"),
@@ -97,6 +102,8 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "trash": ("state",),
     "settled": ("consumer",),
     "failure": ("consumer",),
+    "deferral": ("consumer",),
+    "capture": ("columns", "key", "signature"),
     "lease": ("consumer",),
     "consumer": ("consumer", "details"),
     "consumer_group": ("name",),
