@@ -51,6 +51,7 @@ class ConsumerGroup(DataPlaneModel, table="consumer_group"):
         "queues.Queue", on_delete=models.DO_NOTHING, db_constraint=False, null=True, related_name="subscriptions"
     )
     queue_window = models.IntegerField(null=True)
+    filter = models.TextField()
 
     def __str__(self) -> str:
         return self.name

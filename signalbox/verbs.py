@@ -264,6 +264,14 @@ class Verbs:
         """Drop a consumer group and its positions; True when there was one."""
         return self._run(consumer_groups.drop_group(stream, group))
 
+    def set_group_filter(self, stream: str, group: str, filter: str) -> bool:
+        """Let a consumer group read only the messages that a filter selects; True when the filter changed.
+
+        The filter has payload, attr, trace, and group, which is the key. An empty one selects all. What it skips is
+        committed and counted.
+        """
+        return self._run(consumer_groups.set_group_filter(stream, group, filter))
+
     def list_groups(self, stream: str) -> list[GroupInfo]:
         """List the consumer groups of the stream by name, and how far each has read."""
         return self._run(consumer_groups.list_groups(stream))

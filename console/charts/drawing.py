@@ -160,12 +160,12 @@ def _hits(
     times: Sequence[datetime], series: Sequence[Series], words: list[list[str]], axis: TimeAxis | None
 ) -> list[Hit]:
     width = PLOT_WIDTH / max(len(times) - 1, 1)
-    when = axis.words if axis else lambda moment: f"{moment.astimezone(UTC):%H:%M:%S} UTC"
+    when = axis.words if axis else lambda moment: f"{moment.astimezone(UTC):%H:%M:%S}"
     return [
         Hit(
             x=round(_x(index, len(times)) - width / 2),
             width=ceil(width),
-            words=f"{when(moment)} · "
+            words=f"{when(moment)} UTC · "
             + " · ".join(f"{one.label} {said}" for one, said in zip(series, words[index], strict=True)),
         )
         for index, moment in enumerate(times)

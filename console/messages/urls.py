@@ -19,6 +19,8 @@ urlpatterns = [
         name="message_reschedule",
     ),
     path("queues/<queue:name>/messages/<row:message_id>/body", messages.download_body, name="message_body"),
+    path("queues/<queue:name>/run-now", schedule_views.run_all_now, name="queue_run_now"),
+    path("queues/<queue:name>/reschedule", schedule_views.reschedule_several, name="queue_reschedule"),
     path("queues/<queue:name>/send", messages.send, name="queue_send"),
     path("messages/<row:message_id>", messages.find, name="message_find"),
     path("dead-letters/compare", comparison_views.show, name="compare"),

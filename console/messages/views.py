@@ -41,6 +41,7 @@ from queues import audit, bodies, messages
 from queues.dead_letters.neighbours import neighbours_of
 from queues.errors import BodyCorrupt, BodyMissing
 from queues.messages.lists import State, is_ascending
+from queues.messages.rescheduling import MAX_AT_ONCE
 from queues.messages.story import Standing, Story, queues_of, read_story
 from signalbox.bodies import read_body
 
@@ -119,6 +120,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
         "time_label": TIME_LABELS[state],
         "states": _states(head, state),
         "page": page,
+        "most_at_once": MAX_AT_ONCE,
         "sort": pagination.sort_links(request, _sort(request, state), {"time": _first_sort(state)}),
         "explanations": [] if page.rows or page.searched_to or mistake else explain(filter, place),
         "bar": replace(_bar(request, head, state, mistake), note=note(request, filter, name)),

@@ -89,12 +89,16 @@ _latest: tuple[float, Standings] | None = None
 
 
 def snapshot() -> Standings:
-    """The standings as of at most FRESH_SECONDS ago. Three queries when it is older, none otherwise."""
+    """The standings, read at most FRESH_SECONDS ago. Three queries when they are older, none otherwise.
+
+    The age counts from the end of the reading: with thousands of queues it takes longer than a snapshot stays fresh,
+    and each of the places of one page that ask would read again.
+    """
     global _latest
     with _lock:
-        now = time.monotonic()
-        if _latest is None or now - _latest[0] > FRESH_SECONDS:
-            _latest = (now, _read())
+        if _latest is None or time.monotonic() - _latest[0] > FRESH_SECONDS:
+            standings = _read()
+            _latest = (time.monotonic(), standings)
         return _latest[1]
 
 

@@ -101,8 +101,8 @@ class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
         return [self[name] for name in STREAM_SETTINGS]
 
 
-def _point(label: str) -> forms.ChoiceField:
-    choices = [("beginning", "the beginning"), ("end", "the end"), ("time", "a time")]
+def _point(label: str, *more: tuple[str, str]) -> forms.ChoiceField:
+    choices = [("beginning", "the beginning"), ("end", "the end"), ("time", "a time"), *more]
     return forms.ChoiceField(label=label, choices=choices)
 
 
@@ -128,6 +128,11 @@ class GroupForm(PointForm):
     field_order = ("name", "point", "at", "queue")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
     point = _point("Begin at")
+    filter = forms.CharField(
+        required=False,
+        max_length=2000,
+        help_text="Read only the messages that it selects, such as payload.total:>100 attr.region:eu. Empty: all.",
+    )
     queue = forms.ChoiceField(
         required=False,
         help_text="Send the group's messages to this queue, where each has a lease, retries and dead letters.",
@@ -140,10 +145,30 @@ class GroupForm(PointForm):
 
 
 class RewindForm(PointForm, ReasonForm):
-    """The new position of a group, and the reason."""
+    """The new position of a group, and the reason. An offset is of one partition."""
 
-    field_order = ("point", "at", "reason")
-    point = _point("New position")
+    field_order = ("point", "at", "partition", "position", "reason")
+    point = _point("New position", ("offset", "an offset"))
+    partition = forms.IntegerField(required=False, min_value=0, max_value=63, help_text="With an offset only.")
+    position = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**63 - 1,
+        help_text="With an offset only: the last position that counts as read.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean()
+        for name in ("partition", "position"):
+            if given.get("point") != "offset":
+                given[name] = None
+            elif given.get(name) is None and name not in self.errors:
+                self.add_error(name, f"Enter the {name} of the offset.")
+        return given
+
+    def place(self) -> dict[str, Any]:
+        """Return the new position as the options of a rewind."""
+        return {name: self.cleaned_data[name] for name in ("at", "partition", "position")}
 
 
 class DropGroupForm(ReasonForm):

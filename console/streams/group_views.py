@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.contrib import messages as notices
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
@@ -24,10 +26,12 @@ from console.web import wording
 from console.web.forms import refusals, tell
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
+from dlq.filters import FilterError, parse
+from dlq.masking.rules import Masking
 from queues.control import streams
-from queues.errors import GroupNotFound
+from queues.errors import GroupNotFound, InvalidArgument
 from queues.history import stream_groups
-from queues.stream_models import ConsumerGroup
+from queues.stream_models import ConsumerGroup, Stream
 from signalbox.calls.consumer_groups import Moved
 
 
@@ -45,6 +49,7 @@ def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
         "fed": subscriptions.named(request, found.queue),
         "denied": subscriptions.denial(request, found),
         "numbers": numbers,
+        "skipped": streams.read_skipped(found) if found.filter else 0,
         "partitions": streams.read_partitions(found),
         "members": found.members.order_by("-lease_until", "member")[:100],
         "shown": shown,
@@ -64,11 +69,23 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
         given["queue"] = given["queue"] or None
         with refusals(form):
             subscriptions.check_name(request, given["queue"])
-            made = streams.create_group(name, given.pop("name"), actor=request.user.get_username(), **given)
+            made = _create(stream, request.user.get_username(), **given)
             notices.success(request, f"Created the group {made.name}.")
             return redirect("group", name, made.name)
     context = {"title": f"New group · {name}", "stream": stream, "form": form}
     return render_form(request, "streams/groups/new.html", context)
+
+
+@transaction.atomic
+def _create(stream: Stream, actor: str, *, name: str, filter: str, **options: Any) -> ConsumerGroup:
+    """Create a group and set its filter. Refuses a filter that asks for masked values."""
+    try:
+        Masking().check(parse(filter), stream.name)
+    except FilterError as error:
+        raise InvalidArgument(f"filter {error}", "filter") from error
+    group = streams.create_group(stream.name, name, actor=actor, **options)
+    streams.set_group_filter(stream.name, name, filter, actor=actor)
+    return group
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,7 +98,7 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals(form):
             actor, given = request.user.get_username(), form.cleaned_data
-            moved = streams.rewind(name, group, given["point"], at=given["at"], actor=actor, reason=given["reason"])
+            moved = streams.rewind(name, group, given["point"], **form.place(), actor=actor, reason=given["reason"])
             notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
             return redirect("group", name, group)
     elif form.is_bound and request.method != "POST":
@@ -104,8 +121,8 @@ def _preview(form: RewindForm, name: str, group: str) -> list[Moved]:
     """Preview the rewind, also while its reason is refused; nothing without a valid position."""
     if not form.is_bound or form.errors.keys() - {"reason"}:
         return []
-    with refusals(form):
-        return streams.preview_rewind(name, group, form.cleaned_data["point"], at=form.cleaned_data["at"])
+    with refusals(form, through_position="position"):
+        return streams.preview_rewind(name, group, form.cleaned_data["point"], **form.place())
     return []
 
 

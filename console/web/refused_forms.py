@@ -11,7 +11,8 @@ In all cases the browser's Back works: `forms.js` replaces a page of status 422 
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -42,13 +43,19 @@ def show(request: HttpRequest, form: forms.Form, *, title: str, verb: str, page:
     return render_form(request, "components/refused_form.html", context)
 
 
-def restore(request: HttpRequest, kind: type[AnyForm]) -> AnyForm | None:
-    """Return the refused form of this kind, once; None if no such form was refused on this page."""
+def restore(request: HttpRequest, kind: type[AnyForm], initial: Mapping[str, Any] | None = None) -> AnyForm | None:
+    """Return the refused form of this kind, once; None if no such form was refused on this page.
+
+    `initial` has the values as they are now, for the hidden copies of a form that detects changes by others.
+    """
     kept = request.session.get(KEY) or {}
     if request.headers.get("HX-Request") or (kept.get("form"), kept.get("page")) != (kind.__name__, request.path):
         return None
     del request.session[KEY]
-    form = kind(QueryDict(kept["fields"]))
+    data = QueryDict(kept["fields"], mutable=True)
+    for name, value in (initial or {}).items():
+        data[f"initial-{name}"] = value
+    form = kind(data)
     for name, errors in kept["errors"].items():
         known = form.errors.get(name, [])
         for error in errors:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models.expressions import RawSQL
 
 from queues import audit
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 from queues.errors import GroupNotFound, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
@@ -127,6 +127,17 @@ def read_bounds(stream: Stream) -> list[PartitionBounds]:
         [stream.name],
     )
     return [PartitionBounds(*row) for row in rows]
+
+
+def read_skipped(group: ConsumerGroup) -> int:
+    """Read how many messages the filter of a group has skipped."""
+    return sum(skipped for _, skipped in fetch(query_text("streams/skipped"), [[group.group_id]]))
+
+
+def set_group_filter(stream: str, group: str, text: str, *, actor: str, reason: str = "") -> bool:
+    """Change the filter of a group, and record the one before; False when it is the same."""
+    with transaction.atomic(), audit.acting(actor, reason):
+        return client().set_group_filter(stream, group, text)
 
 
 def create_stream(

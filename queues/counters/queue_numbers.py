@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from queues import codes
@@ -142,9 +142,9 @@ def _tenant(name: str, queues: Sequence[QueueNumbers]) -> TenantNumbers:
 
 
 def _numbers(queue: Queue, row: dict[str, Any]) -> QueueNumbers:
-    now, before = _padded(row["totals"]), _padded(row["earlier"] or row["totals"])
+    now, before = _sums_of(tuple(row["totals"])), _sums_of(tuple(row["earlier"] or row["totals"]))
     seconds, refused = row["earlier_seconds"] or 1.0, row["refused"]
-    added, removed = _sum(now, "added"), _sum(now, "removed")
+    added, removed = now["added"], now["removed"]
     return QueueNumbers(
         queue_id=queue.queue_id,
         name=queue.name,
@@ -152,17 +152,17 @@ def _numbers(queue: Queue, row: dict[str, Any]) -> QueueNumbers:
         is_dead_letter_queue=queue.is_dead_letter_queue,
         paused=queue.paused or queue.is_held,
         closed=queue.closed,
-        ready=_sum(now, "ready"),
-        scheduled=_sum(now, "scheduled"),
-        waiting=_sum(now, "waiting"),
-        leased=_sum(now, "leased"),
-        dead=_sum(now, "held" if queue.is_dead_letter_queue else "dead"),
+        ready=now["ready"],
+        scheduled=now["scheduled"],
+        waiting=now["waiting"],
+        leased=now["leased"],
+        dead=now["held" if queue.is_dead_letter_queue else "dead"],
         oldest_ready_age_seconds=row["oldest_visible_seconds"],
-        in_per_second=(added - _sum(before, "added")) / seconds,
-        out_per_second=(removed - _sum(before, "removed")) / seconds,
+        in_per_second=(added - before["added"]) / seconds,
+        out_per_second=(removed - before["removed"]) / seconds,
         consumers=row["consumers"],
-        totals={name: _sum(now, name) for name in codes.TOTALS},
-        dead_lettered_by_reason={reason: _sum(now, f"dead_{reason}") for reason in codes.DEAD_REASONS},
+        totals={name: now[name] for name in codes.TOTALS},
+        dead_lettered_by_reason={reason: now[f"dead_{reason}"] for reason in codes.DEAD_REASONS},
         added_total=added,
         removed_total=removed,
         queue=queue,
@@ -196,6 +196,13 @@ def _positions(events: Iterable[int]) -> list[int]:
 def _padded(totals: Sequence[int]) -> list[int]:
     """Extend an array of totals to every event: a stored array lacks the events that were added after it."""
     return [*totals, *[0] * (codes.event_count() - len(totals))]
+
+
+@lru_cache(maxsize=20_000)
+def _sums_of(totals: tuple[int, ...]) -> dict[str, int]:
+    """Name the sums of an array of totals: between two readings most queues keep theirs."""
+    known = _padded(totals)
+    return {name: _sum(known, name) for name in _sums()}
 
 
 def _sum(totals: list[int], name: str) -> int:

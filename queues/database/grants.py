@@ -93,7 +93,7 @@ MESSAGE_SEQUENCES: Mapping[str, str] = {
     "register_grants": COUNT,
 }
 STREAMS: Mapping[str, str] = {
-    "consumer_group": ADD_AND_REMOVE,
+    "consumer_group": "select, insert, delete, update (filter, conditions, negated)",
     "group_member": ALL,
     "group_offset": ADD,
     "group_partition": "select, insert, update",

@@ -164,6 +164,16 @@ rewind: Function[list[Moved]] = Function(
 )
 
 
+def _request_filter(group: Mapping[str, Any]) -> Requests[bool]:
+    answer = yield Request("PATCH", _address(group), document({"filter": given(group["filter"])}))
+    return bool(answer.document["changed"])
+
+
+set_group_filter: Function[bool] = Function(
+    "set_group_filter", "stream text, group text, filter text", only_value, requests=_request_filter
+)
+
+
 def _request_groups(query: Mapping[str, Any]) -> Requests[list[GroupInfo]]:
     answer = yield Request("GET", address("streams", query["stream"], "groups"))
     return [_group_in(wire) for wire in answer.document["groups"]]

@@ -46,6 +46,8 @@ def add_commands(commands: Commands) -> list[argparse.ArgumentParser]:
     parser = _of_one(of_stream, groups)
     parser.add_argument("--create", metavar="GROUP", help="create this group first, unless it exists")
     _add_point(parser, "--point", _POINTS[:3], default="end")
+    text = "let the created group read only what this filter selects"
+    parser.add_argument("--filter", metavar="TEXT", help=text)
     parser = _of_group(of_stream, seek)
     _add_point(parser, "point", _POINTS)
     parser.add_argument("--partition", type=int, metavar="N", help="move this partition only")
@@ -138,6 +140,8 @@ def groups(verbs: Verbs, args: argparse.Namespace) -> int:
     """List the groups of a stream with lag in messages and seconds, and lost messages. Exit status 3: no group."""
     if args.create is not None:
         verbs.create_group(args.stream, args.create, point=args.point, at=_moment(args.at))
+        if args.filter is not None:
+            verbs.set_group_filter(args.stream, args.create, args.filter)
     listed = verbs.list_groups(args.stream)
     for group in listed:
         line = f"{group.name}\t{group.lag_messages}\t{group.lag_seconds:.1f}\t{group.lost_messages}\t{group.members}"

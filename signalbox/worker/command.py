@@ -13,6 +13,7 @@ from signalbox.connections.connecting import add_address, address_of
 from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.logs import log_to_standard_error
 from signalbox.logs.formatters import FORMATS
+from signalbox.worker.groups import GroupWorker
 from signalbox.worker.handlers.registry import handlings_of
 from signalbox.worker.options import Options
 from signalbox.worker.worker import Worker, run
@@ -31,9 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="run all functions of MODULE, or of path.py, that are decorated with @handles",
     )
-    for option in fields(Options):
+    for option in (*fields(Options), *fields(GroupWorker)):
         if "help" in option.metadata:
             _add_option(parser, option)
+    for name in ("stream", "group"):
+        text = f"the {name} of a consumer group; the only other argument is the handler"
+        parser.add_argument(f"--{name}", metavar=name.upper(), default=argparse.SUPPRESS, help=text)
     if bodies := os.environ.get("SIGNALBOX_BODIES"):
         parser.set_defaults(bodies=bodies)
     parser.add_argument(
@@ -77,6 +81,20 @@ def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = Non
     return workers
 
 
+def group_worker_of(dsn: str, given: Mapping[str, Any]) -> GroupWorker | None:
+    """Make the worker of a consumer group that parsed arguments describe; None if they name no stream.
+
+    Raises InvalidArgument.
+    """
+    stream, group, handler = given.get("stream"), given.get("group"), given.get("queue")
+    if stream is None and group is None:
+        return None
+    if not (stream and group and handler) or given.get("handler"):
+        raise InvalidArgument("--stream and --group go together, with a handler and no queue", field="stream")
+    named = {field.name for field in fields(GroupWorker) if "help" in field.metadata} | {"api_key"}
+    return GroupWorker(dsn, stream, group, handler, **{name: given[name] for name in named & given.keys()})
+
+
 def add_surroundings(parser: argparse.ArgumentParser) -> None:
     """Add the options for the address and for logging, which a framework would take from its own settings."""
     add_address(parser, "--dsn")
@@ -99,7 +117,11 @@ def work(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     if given.log_level.upper() != "DEBUG":
         logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO, httpx logs every request
     try:
-        run(workers_of(url, {**vars(given), "api_key": api_key}))
+        options = {**vars(given), "api_key": api_key}
+        if (worker := group_worker_of(url, options)) is not None:
+            worker.run()
+        else:
+            run(workers_of(url, options))
     except (SignalboxError, ImportError) as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
 

@@ -22,6 +22,8 @@ from console.api.streams.shapes import (
     StreamListing,
     StreamSettings,
 )
+from dlq.filters import parse
+from dlq.masking.rules import Masking
 from queues.control import streams as control
 from queues.control.streams import GroupNumbers
 from queues.errors import GroupNotFound, InvalidArgument, StreamNotFound
@@ -90,7 +92,15 @@ def group(key: Key, name: str, group_name: str) -> dict[str, Any]:
     """Return a consumer group with its partitions."""
     found = _group(name, group_name)
     partitions = [GroupPartition.of(one) for one in control.read_partitions(found)]
-    return {**_group_documents(key, [found])[0], "partitions": partitions}
+    more = {"filter": found.filter, "skipped": control.read_skipped(found), "partitions": partitions}
+    return {**_group_documents(key, [found])[0], **more}
+
+
+def set_filter(key: Key, name: str, group_name: str, text: str) -> bool:
+    """Change the filter of a group. Refuses one that asks for masked values."""
+    _check_fed_queue(key, _group(name, group_name))
+    Masking().check(parse(text), name)
+    return control.set_group_filter(name, group_name, text, actor=key.actor)
 
 
 def drop_group(key: Key, name: str, group_name: str) -> None:

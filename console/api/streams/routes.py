@@ -94,6 +94,15 @@ async def get_group(request: Any, stream: Path[str], group: Path[str]) -> HttpRe
     return answer(200, await in_thread(configuring.group, request.auth, stream, group))
 
 
+@router.patch(GROUP, auth=ApiKey("configure"), response={200: shapes.FilterChange})
+async def set_group_filter(
+    request: Any, stream: Path[str], group: Path[str], changes: shapes.GroupChanges
+) -> HttpResponse:
+    await reached_stream(request.auth, stream)
+    changed = await in_thread(configuring.set_filter, request.auth, stream, group, changes.filter)
+    return answer(200, {"changed": changed})
+
+
 @router.delete(GROUP, auth=ApiKey("configure"), response={204: None})
 async def drop_group(request: Any, stream: Path[str], group: Path[str]) -> HttpResponse:
     """Delete a consumer group and its offsets."""

@@ -144,6 +144,20 @@ class NewGroup(Shape):
     queue_window: whole(1, 100_000) = Field(default=1000, description="The most messages ahead in that queue.")
 
 
+class GroupChanges(Shape):
+    """Changes of a consumer group."""
+
+    filter: Annotated[str, Field(max_length=2_000, pattern=r"^[^\x00]*$")] = Field(
+        description="Selects what the group reads: payload, attr, trace, and group, which is the key. Empty: all."
+    )
+
+
+class FilterChange(Document):
+    """Answer to a change of the filter; `changed` is false if it is the filter from before."""
+
+    changed: bool
+
+
 class GroupDocument(Document):
     """A consumer group and how far it has read. `queue` is that of a subscription; null where the key reaches none."""
 
@@ -174,6 +188,8 @@ class GroupPartition(Document):
 class GroupWithPartitions(GroupDocument):
     """A consumer group with its partitions."""
 
+    filter: str
+    skipped: int = Field(description="Messages that the filter has skipped.")
     partitions: list[GroupPartition]
 
 

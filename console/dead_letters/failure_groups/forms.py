@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
 from console.web.forms import REASON_CHARACTERS, measured
@@ -16,19 +18,34 @@ from dlq.failure_groups.notes import (
 
 
 class CareForm(forms.Form):
-    """Owner, note and runbook of a failure group."""
+    """Owner, note and runbook of a failure group, each with a hidden copy of the value that the page showed."""
 
     owner = forms.CharField(
         max_length=OWNER_CHARACTERS,
         required=False,
+        show_hidden_initial=True,
         help_text="A person or a team.",
         widget=forms.TextInput(attrs={"list": "people", "autocomplete": "off"}),
     )
     runbook_url = forms.CharField(
-        label="Runbook", max_length=URL_CHARACTERS, required=False, help_text="Begins with https:// or http://."
+        label="Runbook",
+        max_length=URL_CHARACTERS,
+        required=False,
+        show_hidden_initial=True,
+        help_text="Begins with https:// or http://.",
     )
-    note = forms.CharField(max_length=NOTE_CHARACTERS, required=False, widget=forms.Textarea(attrs={"rows": 4}))
+    note = forms.CharField(
+        max_length=NOTE_CHARACTERS,
+        required=False,
+        show_hidden_initial=True,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
     assign_to_me = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Add the values that the page showed; a program need not send them."""
+        shown = {name: self.data.get(self.add_initial_prefix(name)) for name in ("owner", "runbook_url", "note")}
+        return {**(super().clean() or {}), "shown": shown}
 
 
 class StateForm(forms.Form):

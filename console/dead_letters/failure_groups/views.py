@@ -109,7 +109,7 @@ def _forms(request: HttpRequest, care: GroupNote | None) -> dict[str, Form]:
     """Return the forms of the page; a refused form has the values that were typed."""
     known = {name: getattr(care, name) for name in TRIAGE} if care else None
     return {
-        "care_form": refused_forms.restore(request, CareForm) or CareForm(initial=known),
+        "care_form": refused_forms.restore(request, CareForm, known) or CareForm(initial=known),
         "state_form": refused_forms.restore(request, StateForm)
         or StateForm(initial={"state": care.state if care else "open"}),
         "snooze_form": refused_forms.restore(request, SnoozeForm) or SnoozeForm(),
@@ -143,11 +143,34 @@ def _people(request: HttpRequest) -> list[str]:
     return list(people.values_list("username", flat=True)[:MAX_PEOPLE])
 
 
-def _describe(request: HttpRequest, fingerprint: str, *, assign_to_me: bool, **values: str) -> str:
+def _describe(
+    request: HttpRequest, fingerprint: str, *, assign_to_me: bool, shown: dict[str, str | None], **values: str
+) -> str:
     if assign_to_me:
         values["owner"] = request.user.get_username()
+    values = _with_changes_of_others(fingerprint, values, shown)
     changed = describe(fingerprint, actor=request.user.get_username(), **values)
     return "Saved." if changed else "Nothing was changed."
+
+
+def _with_changes_of_others(fingerprint: str, typed: dict[str, str], shown: dict[str, str | None]) -> dict[str, str]:
+    """Keep what another person changed since the page was opened. Raises `InvalidArgument` for a value of both."""
+    saved = GroupNote.objects.filter(fingerprint=fingerprint).values(*TRIAGE).first() or dict.fromkeys(TRIAGE, "")
+    values = dict(typed)
+    for name, value in typed.items():
+        before, now = shown[name], saved[name]
+        if before is None or _lines(before) == _lines(now):
+            continue
+        if _lines(value) == _lines(before):
+            values[name] = now
+        elif _lines(value) != _lines(now):
+            words = f"Another person changed this to “{now}” after you opened the page. Save again to replace it."
+            raise InvalidArgument(words, name)
+    return values
+
+
+def _lines(text: str) -> list[str]:
+    return text.strip().splitlines()
 
 
 def _set_state(request: HttpRequest, fingerprint: str, state: str, reason: str) -> str:

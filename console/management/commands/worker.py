@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import django
@@ -16,20 +17,24 @@ from queues.commands import OwnCommand
 from queues.database.connections import dsn
 from queues.messages import client
 from signalbox import SignalboxError
-from signalbox.worker.command import add_arguments, workers_of
-from signalbox.worker.handlers.naming import Handler, is_async
+from signalbox.worker.command import add_arguments, group_worker_of, workers_of
+from signalbox.worker.handlers.naming import Handler, is_async, load
 from signalbox.worker.handlers.once import check_plain
 from signalbox.worker.worker import run
 
 
 class Command(OwnCommand):
-    help = "Receive from a queue and run a handler on each message, until interrupted."
+    help = "Receive from a queue, or read a consumer group, and run a handler on each message, until interrupted."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            if (worker := group_worker_of(dsn(), options)) is not None:
+                worker.handler = in_django(partial(load, worker.handler))
+                worker.run()
+                return
             options.setdefault("bodies", "queues.bodies:store")
             workers = workers_of(dsn(), options, environment=_environment(options))
             connections.close_all()  # the worker has its own, and its children have theirs
@@ -45,7 +50,7 @@ def _environment(options: dict[str, Any]) -> str:
 def in_django_once(load_handler: Callable[[], Handler]) -> Handler:
     """Set Django up as `in_django` does, and handle each message once: in a transaction that enters it in the inbox."""
 
-    def load() -> Handler:
+    def load_once() -> Handler:
         handler = load_handler()
         check_plain(handler)
 
@@ -56,7 +61,7 @@ def in_django_once(load_handler: Callable[[], Handler]) -> Handler:
 
         return handle
 
-    return in_django(load)
+    return in_django(load_once)
 
 
 def in_django(load_handler: Callable[[], Handler]) -> Handler:

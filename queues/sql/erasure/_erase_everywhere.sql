@@ -31,6 +31,9 @@ begin
   union
   select p_erasure_id, t.body_sha256 from signalbox.trash t where t.message_id = any(p_ids)
     and t.body_sha256 is not null
+  union
+  select p_erasure_id, h.body_sha256 from signalbox.held_copy h where h.message_id = any(p_ids)
+    and h.body_sha256 is not null
   on conflict do nothing;
 
   update signalbox.dead_letter d

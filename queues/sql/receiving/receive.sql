@@ -75,6 +75,7 @@ declare
   v_some_expired boolean;
   v_some_due boolean;
   v_lane text;
+  v_lanes text[];
   v_waits integer[];
   v_laned boolean;
   v_released integer := 0;
@@ -197,9 +198,17 @@ begin
       -- Look around: read the priorities in use, return expired leases, promote due messages.
       v_look := false;
       v_looked := true;
+      -- The time as a value is an index condition; the volatile function would be a filter over all that is in flight.
+      v_now := clock_timestamp();
       select q.aging_seconds * interval '1 second', heads.bands, heads.floors, heads.lease_floor, heads.due_floor,
-        v_laned or heads.had_lanes, clock_timestamp()
-      into v_aging, v_bands, v_floors, v_lease_floor, v_due_floor, v_laned, v_now
+        v_laned or heads.had_lanes, exists (
+          select from signalbox.lease l
+          where l.queue_id = v_queue_id and l.deadline >= heads.lease_floor and l.deadline <= v_now
+        ), exists (
+          select from signalbox.scheduled s
+          where s.queue_id = v_queue_id and s.due_at >= heads.due_floor and s.due_at <= v_now
+        )
+      into v_aging, v_bands, v_floors, v_lease_floor, v_due_floor, v_laned, v_some_expired, v_some_due
       from signalbox.queue q, lateral (
         select array_agg(h.kind) filter (where h.kind <= {priority.highest}) as bands,
           array_agg(f.at) filter (where h.kind <= {priority.highest}) as floors,
@@ -210,15 +219,6 @@ begin
         where h.queue_id = q.queue_id
       ) heads
       where q.queue_id = v_queue_id;
-      -- The time as a value is an index condition; the volatile function would be a filter over all that is in flight.
-      select exists (
-          select from signalbox.lease l
-          where l.queue_id = v_queue_id and l.deadline >= v_lease_floor and l.deadline <= v_now
-        ), exists (
-          select from signalbox.scheduled s
-          where s.queue_id = v_queue_id and s.due_at >= v_due_floor and s.due_at <= v_now
-        )
-      into v_some_expired, v_some_due;
       if v_some_expired then
         perform signalbox._return_expired(v_queue_id, v_lease_floor, 100);
       end if;
@@ -318,25 +318,27 @@ begin
           for update skip locked
         ))
         returning r.message_id, r.receive_count, r.lane, r.ready_at
-      ), moment as materialized (
-        select signalbox.clock_time() as at, clock_timestamp() + v_visibility_seconds * interval '1 second' as deadline
-      ), leased as (
-        insert into signalbox.lease (
-          message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer, lane
-        )
-        select p.message_id, v_queue_id, least(p.receive_count + 1, 32767), v_priority,
-          greatest(m.deadline, m.at), m.at, v_nonce, receive.consumer, p.lane
-        from moment m, picked p
-      ), counted as (
-        insert into signalbox.counter_delta (queue_id, event, amount, waits_ms)
-        select v_queue_id, {event.delivered}, count(*),
-          array_agg(signalbox._work_ms(p.ready_at)) filter (where p.receive_count = 0)
-        from picked p having count(*) > 0
       )
-      select array_agg(p.message_id), array_agg(p.receive_count), count(*) filter (where p.receive_count > 0),
-        min(p.message_id), max(p.message_id), (select greatest(m.deadline, m.at) from moment m)
-      into v_ids, v_counts, v_redelivered, v_first_id, v_last_id, v_deadline
+      select array_agg(p.message_id), array_agg(p.receive_count), array_agg(p.lane),
+        array_agg(signalbox._work_ms(p.ready_at)) filter (where p.receive_count = 0),
+        count(*) filter (where p.receive_count > 0), min(p.message_id), max(p.message_id)
+      into v_ids, v_counts, v_lanes, v_waits, v_redelivered, v_first_id, v_last_id
       from picked p;
+      if v_ids is not null then
+        insert into signalbox.counter_delta (queue_id, event, amount, waits_ms)
+          values (v_queue_id, {event.delivered}, cardinality(v_ids), v_waits);
+        with moment as materialized (
+          select signalbox.clock_time() as at, clock_timestamp() + v_visibility_seconds * interval '1 second' as deadline
+        ), leased as (
+          insert into signalbox.lease (
+            message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer, lane
+          )
+          select p.message_id, v_queue_id, least(p.receive_count + 1, 32767), v_priority,
+            greatest(m.deadline, m.at), m.at, v_nonce, receive.consumer, p.lane
+          from moment m, unnest(v_ids, v_counts, v_lanes) p(message_id, receive_count, lane)
+        )
+        select greatest(m.deadline, m.at) into v_deadline from moment m;
+      end if;
     end if;
 
     if v_ids is not null then

@@ -8,8 +8,8 @@ as $$
 declare
   v_name text := p_parent || '_' || to_char(p_from at time zone 'UTC', p_format);
 begin
-  if to_regclass('signalbox.' || v_name) is not null then
-    return '{}';
+  if to_regclass('signalbox.' || v_name) is not null or to_regclass('signalbox.' || p_parent) is null then
+    return '{}'; -- it is there, or its table is gone because migrations were reversed
   end if;
   execute format('create table signalbox.%I (like signalbox.%I including defaults)', v_name, p_parent);
   perform signalbox._identify_partition(v_name, p_parent);

@@ -20,7 +20,7 @@ as $$
       )::timestamp at time zone 'UTC'
         + k.part as ends_at
     from kinds k
-    join pg_inherits i on i.inhparent = ('signalbox.' || k.parent)::regclass
+    join pg_inherits i on i.inhparent = to_regclass('signalbox.' || k.parent)
     join pg_class c on c.oid = i.inhrelid and c.relname ~ '_(\d{8}|\d{10})$'
   )
   select p.name

@@ -9,7 +9,9 @@
 -- large for the log is sent as JSON's null with body_sha256, its hash, after claim_body and the upload. JSON that
 -- clients cannot read is refused: more than 128 levels of arrays and objects, or a number of more than 1,000 characters
 -- when written out, as 1e5000 is. A trace id has no control characters.
--- A queue that others subscribe to (subscribe) sends them their copies at the end.
+-- A queue that others subscribe to (subscribe) sends them their copies at the end. A plain message (no option, in a
+-- queue that is not FIFO and has no delay, limit or subscriber) is sent by the first statements alone, which do what
+-- the others would do for it.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,
@@ -42,6 +44,34 @@ declare
   v_lane text;
   v_text text;
 begin
+  if send.priority = 0 and num_nulls(
+    send.attributes, send.delay_seconds, send.group_id, send.deduplication_id, send.trace_id, send.body_sha256
+  ) = 6 then
+    v_text := send.payload::text;
+    select q.queue_id into v_queue_id
+    from signalbox.queue q
+    where q.name = send.queue and not q.closed and q.mode <> 'fifo' and q.delay_seconds = 0
+      and q.admission_flags & ~({flag.limits_in_flight} | {flag.holds_deduplication_ids} | {flag.holds_claims}) = 0
+      and octet_length(v_text) <= q.max_payload_bytes;
+    if found and (octet_length(v_text) <= 256 or signalbox._unreadable(send.payload, v_text) is null) then
+      if current_setting('signalbox.durable_commit', true) <> '' then
+        perform signalbox._commit_durably();
+      end if;
+      v_id := nextval('signalbox.message_id'::regclass);
+      if v_id > coalesce(pg_sequence_last_value('signalbox.log_end'::regclass), 0) then
+        perform signalbox._ensure_segment(v_id);
+      end if;
+      with logged as (
+        insert into signalbox.message (message_id, queue_id, payload, priority, sent_at)
+        values (v_id, v_queue_id, send.payload, 0::smallint, clock_timestamp())
+      ), counted as (
+        insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, {event.published}, 1)
+      )
+      insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
+      values (v_queue_id, 0::smallint, 0::smallint, signalbox.clock_time(), v_id);
+      return v_id;
+    end if;
+  end if;
   select q.queue_id, q.closed
     or q.admission_flags & {flag.refuses_sends} > 0, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes,
     q.mode,
@@ -126,8 +156,10 @@ begin
       insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, {event.published_scheduled}, 1)
     )
     insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id, lane)
-    select v_queue_id, send.priority::smallint, 0::smallint,
-      greatest(clock_timestamp() + v_delay_seconds * interval '1 second', signalbox.clock_time()), v_id, v_lane;
+    values (
+      v_queue_id, send.priority::smallint, 0::smallint,
+      greatest(clock_timestamp() + v_delay_seconds * interval '1 second', signalbox.clock_time()), v_id, v_lane
+    );
   elsif v_lane is not null then
     with logged as (
       insert into signalbox.message (
@@ -154,7 +186,7 @@ begin
       insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, {event.published}, 1)
     )
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-    select v_queue_id, send.priority::smallint, 0::smallint, signalbox.clock_time(), v_id;
+    values (v_queue_id, send.priority::smallint, 0::smallint, signalbox.clock_time(), v_id);
   end if;
   if send.deduplication_id is not null and v_flags & {flag.holds_deduplication_ids} > 0 then
     perform signalbox._hold_key(

@@ -1,7 +1,9 @@
 -- log_warnings(): write warnings to the server's log, for operators who watch only that: leases that expired, messages
 -- that died, and messages that were not received for longer than the queue's alert_oldest_age_seconds. One line of
 -- level WARNING for each queue and kind, at most every warn_every_seconds of the queue (0: none); the next line counts
--- from where the last one stopped. Returns how many lines. Reads counters and the starts of indexes, never messages.
+-- from where the last one stopped. Once an hour a line says that no process moves the claim floors, where none does:
+-- calls of upkeep() keep the system alive, but not its speed under an old snapshot. Returns how many lines. Reads
+-- counters and the starts of indexes, never messages.
 create or replace function signalbox.log_warnings() returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -52,5 +54,17 @@ begin
     on conflict (queue_id, kind) do update set logged_at = excluded.logged_at, counted = excluded.counted;
     v_lines := v_lines + 1;
   end loop;
+  if not signalbox._floors_are_kept() then
+    insert into signalbox.logged_warning as w (queue_id, kind, logged_at, counted)
+    values (0, 'floors', v_now, 0)
+    on conflict (queue_id, kind) do update
+    set logged_at = excluded.logged_at
+    where w.logged_at <= v_now - interval '1 hour';
+    if found then
+      raise warning 'signalbox: no process moves the claim floors: claims get slower for as long as a transaction holds'
+        ' an old snapshot; run manage.py upkeep';
+      v_lines := v_lines + 1;
+    end if;
+  end if;
   return v_lines;
 end $$;

@@ -109,6 +109,8 @@ MATRIX = [
     ("get", "/queues/Q/messages/1/edit", "redrive"),
     ("post", "/queues/Q/messages/1/edit", "redrive"),
     ("post", "/queues/Q/messages/1/run-now", "redrive"),
+    ("get", "/queues/Q/run-now", "redrive"),
+    ("post", "/queues/Q/reschedule", "redrive"),
     ("post", "/queues/Q/messages/1/reschedule", "redrive"),
     ("get", "/maintenance", "maintain"),
     ("get", "/maintenance/plan", "maintain"),

@@ -145,6 +145,7 @@ ROWS: dict[Route, Row] = {
     ("GET", f"{_STREAM}/groups"): Row(200, places=_stream),
     ("POST", f"{_STREAM}/groups"): Row(201, places=_stream, document=lambda world: {"name": "new"}),
     ("GET", _GROUP): Row(200, places=_group),
+    ("PATCH", _GROUP): Row(200, places=_group, document=lambda world: {"filter": "payload.n:1"}),
     ("DELETE", _GROUP): Row(204, places=_group),
     ("POST", f"{_GROUP}:join"): Row(200, places=_group, document=lambda world: {"member": "m"}),
     ("POST", f"{_GROUP}:leave"): Row(200, places=_group, document=lambda world: {"member": "m"}),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dlq.failure_groups.models import GroupNote
-from dlq.failure_groups.notes import comments_of
+from dlq.failure_groups.notes import comments_of, describe
 from dlq.failure_groups.reading import FailureGroup, read_group
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
@@ -96,6 +96,22 @@ def test_one_click_assigns_the_group_to_me(operator: Browser, scene: DeadLetterS
     operator.submit(f"{address(cause)}/care", owner="", runbook_url="", note="n", assign_to_me="1")
 
     assert GroupNote.objects.get(fingerprint=f"fp-{cause}").owner == operator.name
+
+
+def test_notes_that_two_people_edit_are_not_overwritten(operator: Browser, scene: DeadLetterScene, cause: str) -> None:
+    scene.add_dead(1, error_class=cause)
+    key = f"fp-{cause}"
+    opened = {"initial-owner": "", "initial-runbook_url": "", "initial-note": "", "runbook_url": ""}
+    describe(key, owner="ana", note="ask the bank", runbook_url="https://wiki.example", actor="ana")
+
+    page = operator.submit(f"{address(cause)}/care", **opened, owner="bea", note="")
+    assert "Another person changed this to “ana” after you opened the page." in page.text
+    assert (page.fields()["owner"], page.fields()["initial-owner"]) == ("bea", "ana")
+    assert GroupNote.objects.get(fingerprint=key).owner == "ana"
+
+    operator.submit(f"{address(cause)}/care", **{**opened, "initial-owner": "ana"}, owner="bea", note="")
+    saved = GroupNote.objects.get(fingerprint=key)
+    assert (saved.owner, saved.note, saved.runbook_url) == ("bea", "ask the bank", "https://wiki.example")
 
 
 def test_a_snooze_ends_after_more_failures(operator: Browser, scene: DeadLetterScene, cause: str) -> None:

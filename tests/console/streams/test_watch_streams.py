@@ -92,6 +92,29 @@ def test_a_preview_moves_nothing_and_the_rewind_is_audited(admin: Browser, log: 
     assert (event.reason, event.details["group"]) == ("wrong totals", "slow")
 
 
+def test_a_group_is_moved_to_an_offset_of_one_partition(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/groups/slow/rewind"
+    (partition,) = {row[0] for row in log.read("worker-1", group="slow")}
+
+    page = admin.see(f"{address}?point=offset&partition={partition}&position=4")
+    assert "3 will be skipped" in page.text
+    assert "has none such" in admin.get(f"{address}?point=offset&partition={partition}&position=99").content.decode()
+    assert "Enter the position" in admin.get(f"{address}?point=offset&partition={partition}").content.decode()
+
+    admin.post(address, {"point": "offset", "partition": partition, "position": 4, "reason": "known bad"})
+    assert log.numbers("slow")[1] == 1
+
+
+def test_a_group_is_made_with_a_filter(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/new-group"
+    answer = admin.post(address, {"name": "odd", "point": "beginning", "filter": "payload.n"})
+    assert answer.status_code == 422
+
+    admin.post(address, {"name": "odd", "point": "beginning", "filter": "payload.n:>=3"})
+    assert [row[3]["n"] for row in log.read(group="odd")] == [3, 4]
+    assert "payload.n:>=3" in admin.see(f"/streams/{log.name}/groups/odd").text
+
+
 def test_a_rewind_needs_a_reason(admin: Browser, log: Log) -> None:
     answer = admin.post(f"/streams/{log.name}/groups/slow/rewind", {"point": "beginning", "reason": " "})
 

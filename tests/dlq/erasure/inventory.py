@@ -23,6 +23,7 @@ ERASED: Mapping[str, tuple[str, ...]] = {
     "large_body": ("sha256",),
     "stream_message": ("payload", "attributes"),
     "staged_message": _BODY,
+    "held_copy": _BODY,
     "failure_cluster": ("error",),
     "cluster_delta": ("error",),
     "pipeline_template": ("error",),
@@ -32,6 +33,7 @@ ERASED: Mapping[str, tuple[str, ...]] = {
 """They get the marker, or nothing."""
 
 PASSING: Mapping[str, tuple[str, ...]] = {
+    "capture": ("backfill_after", "backfill_skipped"),  # until the backfill ends
     "dedup": ("request_hash", "deduplication_id"),  # its window: a day at most
     "dedup_in_flight": ("request_hash", "deduplication_id"),  # until its message ends
     "idempotent_request": ("content", "headers", "request_hash"),  # a day
@@ -49,6 +51,7 @@ IDS: Mapping[str, tuple[str, ...]] = dict.fromkeys(
     **dict.fromkeys(("ready", "scheduled", "waiting", "lease", "counter_delta"), ("lane",)),
     **dict.fromkeys(("lane_slot", "lane_hint", "lane_limit", "lane_floor", "lane_stat"), ("lane",)),
     "stream_message": ("key", "trace_id"),
+    "held_copy": ("group_id", "trace_id"),
 }
 """They are chosen by senders, and stay: order and uniqueness hang on them. The report says so."""
 
@@ -69,11 +72,14 @@ PEOPLE: Mapping[str, tuple[str, ...]] = {
     "audit_event": ("reason", "details"),
     "plan": ("filter_text", "options", "reason"),
     "saved_filter": ("text",),
+    "queue_subscription": ("filter",),
+    "capture": ("filter",),
     "failure_group_note": ("note", "runbook_url", "fingerprint"),
     "failure_group_comment": ("text", "fingerprint"),
     "failure_group_member": ("fingerprint", "head"),
     "alert_silence": ("comment",),
     "queue": ("paused_reason",),
+    "consumer_group": ("filter",),
     "maintenance": ("reason", "started_by"),
 }
 """What people wrote: it is not searched, and the report says so. Filters and patches are among it."""
@@ -98,6 +104,8 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "trash": ("state",),
     "settled": ("consumer",),
     "failure": ("consumer",),
+    "deferral": ("consumer",),
+    "capture": ("columns", "key", "signature"),
     "lease": ("consumer",),
     "consumer": ("consumer", "details"),
     "consumer_group": ("name",),

@@ -52,6 +52,29 @@ def let_leases_expire(engine: Engine, count: int) -> None:
     engine.value("select signalbox.purge(%s)", engine.queue)
 
 
+@pytest.fixture
+def set_clock(engine: Engine) -> Iterator[Callable[[str], None]]:
+    """Set the clock that a process of upkeep moves, to some time before now; without a line of this hour."""
+    before = engine.value("select last_value from signalbox.clock")
+    engine.connection.execute("delete from signalbox.logged_warning where queue_id = 0")
+    microseconds = "(extract(epoch from clock_timestamp() - %s::interval) * 1000000)::bigint"
+    yield lambda ago: engine.value(f"select setval('signalbox.clock', {microseconds})", ago)
+    engine.value("select setval('signalbox.clock', %s)", before)
+
+
+def test_claim_floors_that_nothing_moves_are_mentioned_once_an_hour(
+    engine: Engine, set_clock: Callable[[str], None]
+) -> None:
+    lines: list[str] = []
+    engine.connection.add_notice_handler(lambda notice: lines.append(notice.message_primary or ""))
+    mentioned = "signalbox: no process moves the claim floors"
+
+    for ago, expected in (("0", 0), ("1 minute", 1), ("1 minute", 1)):
+        set_clock(ago)
+        engine.value("select signalbox.log_warnings()")
+        assert sum(line.startswith(mentioned) for line in lines) == expected
+
+
 def test_a_queue_in_order_is_not_mentioned(engine: Engine) -> None:
     engine.send("x")
     engine.ack(engine.receive_one()[1])

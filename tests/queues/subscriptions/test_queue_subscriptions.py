@@ -179,6 +179,19 @@ def test_a_subscription_ends_and_loses_held_copies_only_on_request(make_engine: 
     assert payloads(target) == []
 
 
+def test_an_erasure_reaches_held_copies(make_engine: MakeEngine) -> None:
+    source, target = make_engine(), make_engine()
+    subscribe(source, target)
+    pause(source, target)
+    message_id = source.send({"name": "Ada"}, attributes={"of": "Ada"})
+    source.value("select signalbox._erase_everywhere(7, array[%s::bigint], '{}')", message_id)
+    pause(source, target, False)
+    feed(source)
+    assert target.rows("select payload, attributes from signalbox.receive(%s)", target.queue) == [
+        ({"erased": "7"}, None)
+    ]
+
+
 def test_circles_and_wrong_ends_are_refused_when_made(make_engine: MakeEngine) -> None:
     a, b, c = make_engine(), make_engine(), make_engine()
     subscribe(a, b)

@@ -55,8 +55,8 @@ def overlap(
 
 @pytest.mark.parametrize(
     ("verb", "expected"),
-    [(ACK, [3, 0]), (EXTEND, [3, 3]), (GIVE_BACK, [3, 0])],
-    ids=["ack", "extend", "give back"],
+    [(ACK, [3, 0]), (ACK_CLAIMS, [3, 0]), (EXTEND, [3, 3]), (GIVE_BACK, [3, 0])],
+    ids=["ack", "ack of several claims", "extend", "give back"],
 )
 def test_overlapping_calls_in_opposite_orders_do_not_deadlock(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], verb: str, expected: list[int]
@@ -66,18 +66,31 @@ def test_overlapping_calls_in_opposite_orders_do_not_deadlock(
     assert sorted(overlap(engine, sessions, observer, verb), key=str) == sorted(expected, key=str)
 
 
+LOCK_IN_THE_ORDER_GIVEN = """
+  perform from unnest(p_handles) h, lateral (
+    select from signalbox.lease l where l.message_id = any(array[split_part(h, '.', 2)::bigint]) for update
+  ) locked;
+  v_distinct := """
+
+
 @pytest.mark.parametrize(
-    ("verb", "call"),
+    ("verb", "call", "change"),
     [
-        ("_ack_claims", ACK_CLAIMS),
-        ("change_visibility_batch", EXTEND),
-        ("change_visibility_batch", GIVE_BACK),
+        ("_ack_claims", ACK_CLAIMS, {"\n  v_distinct := ": LOCK_IN_THE_ORDER_GIVEN}),
+        ("change_visibility_batch", EXTEND, {" order by 3\n": "\n"}),
+        ("change_visibility_batch", GIVE_BACK, {" order by 3\n": "\n"}),
     ],
 )
 def test_calls_that_lock_in_the_order_given_would_deadlock(
-    engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs, verb: str, call: str
+    engine: Engine,
+    connect: Connect,
+    observer: psycopg.Connection[Any],
+    naive: NaiveVerbs,
+    verb: str,
+    call: str,
+    change: dict[str, str],
 ) -> None:
-    naive.install(verb, {" order by 3\n": "\n"})
+    naive.install(verb, change)
     sessions = [naive.engine(engine, connect()) for _ in range(3)]
     for session in sessions:
         session.connection.execute("set deadlock_timeout = '20ms'")

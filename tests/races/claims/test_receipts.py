@@ -76,11 +76,28 @@ def test_handles_of_older_deliveries_do_nothing_together_either(engine: Engine, 
 def test_without_the_nonce_older_deliveries_would_settle_the_newer(
     engine: Engine, naive: NaiveVerbs, claims: int
 ) -> None:
-    naive.install("_ack_claims", {" and l.nonce = g.nonce": ""})
+    naive.install(
+        "_ack_claims", {"l.nonce = v_given.nonces[width_bucket(l.message_id, v_given.ids)]\n            and ": ""}
+    )
     naive.install("ack", {NONCE_CHECKS["ack"]: ""})
     handles = of_older_deliveries(engine, claims=claims)
 
     assert naive.engine(engine).value(ACK_ALL, handles) == [True] * 6
+
+
+@pytest.mark.parametrize("newer_first", [False, True])
+def test_two_handles_of_one_message_are_distinguished_in_one_call(engine: Engine, newer_first: bool) -> None:
+    older = of_older_deliveries(engine, claims=2)
+    newer = [
+        f"{queue}.{message}.{nonce}"
+        for queue, message, nonce in engine.rows(
+            "select queue_id, message_id, nonce from signalbox.lease where queue_id = %s order by 2", engine.queue_id
+        )
+    ]
+    both = [newer[0], older[0]] if newer_first else [older[0], newer[0]]
+
+    assert engine.ack(*both, newer[1], newer[1], older[2]) == [newer_first, not newer_first, True, True, False]
+    assert engine.counted() == engine.recounted() == (0, 0, 4, 0, 0)
 
 
 def test_live_and_spent_handles_of_many_claims_and_queues_are_distinguished(make_engine: Callable[..., Engine]) -> None:

@@ -169,3 +169,9 @@ def book(message, connection):
     """Do work in the transaction of `--once`."""
     connection.execute("insert into booked (message_id) values (%s)", [message.id])
     note(message, "booked")
+
+
+def record_from_stream(message):
+    """Note a message of a stream by its position."""
+    with Path(message.payload["notes"]).open("a") as notes:
+        notes.write(f"read {message.position} {message.epoch} {os.getpid()}\n")
