@@ -6,13 +6,11 @@ Importing this package registers both. Where Signalbox is installed, kombu and C
 
 from contextlib import suppress
 
-import signalbox.celery_scheme  # noqa: F401 - it registers the scheme
+import signalbox.celery_scheme
 from signalbox.celery.channel import Channel
 from signalbox.celery.transport import Transport
 
 with suppress(ImportError):  # kombu without Celery has no results
-    from celery.app.backends import BACKEND_ALIASES
-
-    BACKEND_ALIASES["signalbox"] = "signalbox.celery.results:ResultBackend"
+    import signalbox.celery.result_scheme  # noqa: F401 - it registers the scheme
 
 __all__ = ["Channel", "Transport"]
