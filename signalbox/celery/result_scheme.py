@@ -1,4 +1,4 @@
-"""Registration of the scheme `signalbox://` with Celery's result backends, for a checkout, which has no entry points."""
+"""Registration of the scheme `signalbox://` with Celery's result backends: a checkout has no entry points."""
 
 from celery.app.backends import BACKEND_ALIASES
 

@@ -11,5 +11,5 @@ TABLES = Path(__file__).parent / "tables" / "celery_results.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0008_group_policies")]
+    dependencies = [("queues", "0009_group_filters")]
     operations = [migrations.RunSQL(TABLES.read_text(), migrations.RunSQL.noop)]
