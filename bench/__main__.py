@@ -110,7 +110,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--exporter", action="store_true", help="also time scrapes at up to 10,000 queues")
     parser.add_argument("--http", action="store_true", help="also measure HTTP beside a bare endpoint, and long polls")
-    parser.add_argument("--sqs", action="store_true", help="also measure the SQS endpoint beside /v1 and moto's server")
+    parser.add_argument("--sqs", action="store_true", help="also measure the SQS endpoint beside /v1")
     parser.add_argument("--streams", action="store_true", help="also append to a stream and read it in a group")
     parser.add_argument(
         "--pipeline",

@@ -1,1 +1,1 @@
-"""The SQS endpoint beside the HTTP API and moto's server: batches of ten, and polls that wait."""
+"""The SQS endpoint beside the HTTP API: batches of ten, and polls that wait."""

@@ -1,4 +1,4 @@
-"""Cheap clients of three doors: raw bytes over sockets that stay open, with signatures for SQS."""
+"""Cheap clients of two doors: raw bytes over sockets that stay open, with signatures for SQS."""
 
 from __future__ import annotations
 
@@ -65,10 +65,6 @@ class SqsDoor:
     secret: str
     url: str = ""
     seconds: list[float] = field(default_factory=list)
-
-    async def create(self, name: str) -> None:
-        """Create the queue that the other calls use."""
-        self.url = (await self.ask("CreateQueue", {"QueueName": name}))["QueueUrl"]
 
     async def open(self, name: str) -> None:
         """Use a queue that exists."""

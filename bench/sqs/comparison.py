@@ -1,22 +1,17 @@
-"""Measure the SQS endpoint, the HTTP API and moto's server in turn, and polls that wait at the endpoint."""
+"""Measure the SQS endpoint and the HTTP API in turn, and polls that wait at the endpoint."""
 
 from __future__ import annotations
 
 import asyncio
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-
-import psutil
 
 from bench.comparison import Arena
 from bench.over_http.load import BATCH, CONNECTIONS
 from bench.over_http.polling import POLLS, room_for
-from bench.over_http.serving import Endpoint, free_port, serving, wait_for
+from bench.over_http.serving import Endpoint, serving
 from bench.scenarios import SIGNALBOX
 from bench.server import ScratchServer
 from bench.sqs.clients import Door, SqsDoor, api_door, sqs_door
@@ -26,7 +21,6 @@ BATCHES = 1_000
 WORKS = (f"send {BATCH}", f"receive {BATCH}, delete")
 HEADINGS = ("", "", "messages/s", "p99 ms")
 WIDTHS = (20, 16, 12, 9)
-MOTO = "moto's server"
 Connect = Callable[[], Awaitable[Door]]
 
 
@@ -58,9 +52,9 @@ def measure_sqs(
     """Measure both works at every door; then let many polls wait at the SQS endpoint."""
     results = SqsResults({work: {} for work in WORKS}, polls=max(10, int(POLLS * min(1.0, scale))))
     room_for(2 * results.polls)
-    with serving(server.home, server.url) as (api, _), _moto() as moto:
+    with serving(server.home, server.url) as (api, _):
         for number in range(rounds):
-            for name, connect in _doors(api, moto, number):
+            for name, connect in _doors(api, number):
                 progress(f"round {number + 1} of {rounds}: SQS, {name}")
                 arena.prepare(SIGNALBOX, 0)
                 for work, sample in asyncio.run(_measure(connect, max(CONNECTIONS, int(BATCHES * scale)))).items():
@@ -71,11 +65,10 @@ def measure_sqs(
     return results
 
 
-def _doors(api: Endpoint, moto: Endpoint, number: int) -> Iterator[tuple[str, Connect]]:
+def _doors(api: Endpoint, number: int) -> Iterator[tuple[str, Connect]]:
     doors: list[tuple[str, Connect]] = [
         ("SQS endpoint", lambda: _opened(api)),
         ("HTTP API", lambda: api_door(api, SIGNALBOX.queue)),
-        (MOTO, lambda: _created(moto)),
     ]
     yield from doors if number % 2 else reversed(doors)
 
@@ -83,12 +76,6 @@ def _doors(api: Endpoint, moto: Endpoint, number: int) -> Iterator[tuple[str, Co
 async def _opened(api: Endpoint) -> SqsDoor:
     door = await sqs_door(api, "/sqs/")
     await door.open(SIGNALBOX.queue)
-    return door
-
-
-async def _created(moto: Endpoint) -> SqsDoor:
-    door = await sqs_door(moto, "/")
-    await door.create("bench")
     return door
 
 
@@ -118,7 +105,8 @@ async def _send(door: Door, batches: int) -> None:
 
 async def _drain(door: Door, left: list[int]) -> None:
     while left[0] > 0:
-        left[0] -= await door.drain()
+        drained = await door.drain()  # apart: others count down while it waits
+        left[0] -= drained
 
 
 async def _wake_all(api: Endpoint, polls: int) -> float:
@@ -136,26 +124,12 @@ async def _wake_all(api: Endpoint, polls: int) -> float:
     return time.monotonic() - began
 
 
-@contextmanager
-def _moto() -> Iterator[Endpoint]:
-    """Start moto's server, which keeps messages in memory."""
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(port, process)
-        yield Endpoint(MOTO, port, psutil.Process(process.pid), "sbx_moto.secret")
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
 def sqs_lines(results: SqsResults) -> Iterator[str]:
     """Section of the report for people."""
     yield f"SQS, {CONNECTIONS} connections, batches of {BATCH}"
     yield table_line(HEADINGS, WIDTHS, names=2)
     for work, by_door in results.samples.items():
-        for place, (name, samples) in enumerate(sorted(by_door.items(), key=lambda each: each[0] == MOTO)):
+        for place, (name, samples) in enumerate(by_door.items()):
             sample = SqsSample.median(samples)
             cells = (f"{sample.messages_per_second:,.0f}", f"{sample.p99_ms:,.1f}")
             yield table_line(("" if place else work, name, *cells), WIDTHS, names=2)

@@ -15,7 +15,6 @@ from bench.peers.installing import PEERS, PROGRAMS
 from bench.pgmq import PGMQ
 from bench.scenarios import SCENARIOS, SQL, TEXTBOOK
 from bench.senders import HABITS as SENDING_HABITS
-from bench.sqs.comparison import MOTO
 from bench.sqs.comparison import WORKS as SQS_WORKS
 from bench.workers import HABITS
 from tests.pipeline.spark_cluster import INTERPRETED
@@ -38,7 +37,7 @@ OPTIONS = [
     "--pipeline",
     "1",
 ]
-SQS_DOORS = ("SQS endpoint", "HTTP API", MOTO)
+SQS_DOORS = ("SQS endpoint", "HTTP API")
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
