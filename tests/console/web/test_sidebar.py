@@ -8,7 +8,7 @@ from django.urls import reverse
 from tests.console.browsers import Browser, Page
 from tests.engine import Engine
 
-MONITOR = ["Queues", "Dead letters", "Alerts", "Streams", "Consumers", "Metrics"]
+MONITOR = ["Queues", "Dead letters", "Alerts", "Streams", "Subscriptions", "Consumers", "Metrics"]
 ADMIN = ["Tenants & quotas", "Users & access", "Approval rules", "Privacy", "Maintenance mode", "Audit log"]
 
 
@@ -34,11 +34,11 @@ def open_groups(page: Page) -> list[str]:
     ]
 
 
-def test_an_operator_sees_eight_lines_and_a_closed_archive(operator: Browser) -> None:
+def test_an_operator_sees_nine_lines_and_a_closed_archive(operator: Browser) -> None:
     page = operator.see("/")
 
     assert labels(page) == [*MONITOR, "Jobs", "Trash", "Runs", "Replay", "Failure analysis", "Schedules"]
-    assert open_groups(page) == []  # so that eight lines are in sight
+    assert open_groups(page) == []  # so that nine lines are in sight
 
 
 def test_an_admin_finds_administration_in_a_closed_group(admin: Browser) -> None:
