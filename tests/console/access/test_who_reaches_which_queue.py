@@ -85,6 +85,7 @@ ROWS = [
         "failure_group_snooze",
         "failure_group_end_snooze",
         "failure_group_comment",
+        "failure_group_delete_comment",
         method="post",
     ),
     *of_several("redrive", "failure_group_merge_preview"),

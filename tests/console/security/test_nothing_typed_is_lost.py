@@ -11,16 +11,19 @@ from tests.console.security.scenes import Scene, routes
 from tests.engine import Engine
 
 TYPED = "the partner said so " * 30  # longer than a reason, a name or a comment may be
-NAMES = ("reason", "comment", "note", "text", "username", "attributes", "name", "new_name", "typed_name")
+NAMES = ("reason", "comment", "note", "text", "username", "attributes", "name", "filter", "new_name", "typed_name")
 # Forms without a field for text; most are a button alone.
 NO_TEXT = {
     "queue_resume", "queue_reopen", "queue_free_name", "redrive_pause", "redrive_resume", "redrive_cancel",
     "deletion_cancel", "purge_cancel", "undo_cancel", "saved_filter_delete", "alerts_acknowledge", "silence_end",
-    "pipeline_cancel", "grant_take", "redrive_rate", "person", "redrive_plan_run", "preferences",
+    "failure_group_delete_comment", "pipeline_cancel", "grant_take", "redrive_rate", "person", "redrive_plan_run",
+    "preferences",
 }  # fmt: skip
 # Refused before the form is read, and why that loses nothing.
 ELSEWHERE = {
     "deletion_new": "the page shows no form without a filter",
+    "queue_run_now": "the page shows no form without messages",
+    "queue_reschedule": "the page shows no form without messages",
     "message_edit": "the message is not dead, and nothing was edited",
     "alerts_webhook": "for Alertmanager alone",
     "account_password": "passwords are typed again",
@@ -67,8 +70,8 @@ def test_verbs_of_menus_and_rows_show_the_refused_form_as_it_was(admin: Browser,
     assert pause.one("input", name="reason").attributes["value"] == TYPED
     assert pause.link("Cancel") == queue
 
-    due = refused(admin, f"{message}/reschedule", due="9999-12-31T00:00", reason="the customer waits")
-    assert due.one("input", name="due").attributes["value"] == "9999-12-31T00:00"
+    due = refused(admin, f"{message}/reschedule", due="2199-12-31 00:00", reason="the customer waits")
+    assert due.one("input", name="due").attributes["value"] == "2199-12-31 00:00"
     assert due.one("input", name="reason").attributes["value"] == "the customer waits"
     assert "it must be a time within a year from now" in due.text
 
