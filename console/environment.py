@@ -35,7 +35,7 @@ def variables_given(prefix: str) -> frozenset[str]:
 
 def variables_of_parts(defaults: Mapping[str, str], **fixed: str) -> dict[str, str]:
     """Return the variables of a server's processes: the defaults, what this process was given, and the fixed ones."""
-    path = os.pathsep.join([str(BASE_DIR), *filter(None, [env_text("PYTHONPATH", "")])])
+    path = os.pathsep.join([str(BASE_DIR), *filter(None, [os.environ.get("PYTHONPATH", "")])])
     ours = {"DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1", "PYTHONPATH": path}
     return {**defaults, **{name: value for name, value in os.environ.items() if value}, **ours, **fixed}
 
