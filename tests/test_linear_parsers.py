@@ -24,6 +24,7 @@ from console.api.core.shape import invalid
 from console.api.messages import deliveries, peeking, sending
 from console.api.queues import configuring
 from console.api.redrives import reach
+from console.api.sqs.queues import configuring as sqs_configuring
 from console.filters.list_filter_grammar import Key
 from console.filters.list_filter_grammar import parse as parse_terms
 from console.web.forms import JsonTextField
@@ -230,7 +231,8 @@ OF_TEXT: dict[str, Callable[[str], object]] = {
     "message id": deliveries._MESSAGE_NAME.fullmatch,
     "cursor of messages": message_list._mark,
     "cursor of a peek": peeking._CURSORS[False].fullmatch,
-    "cursor of queues": configuring._name_in,
+    "cursor of queues": configuring.name_in,
+    "token of a list of SQS": sqs_configuring._name_in,
     "name of a job": lambda text: reach.number_of(text, "redrive_"),
     "traceparent": lambda text: attributes.trace_id_of({"traceparent": text}),
     "correlation id": lambda text: attributes.correlation_id_of({"correlation_id": text}),

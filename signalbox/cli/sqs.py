@@ -60,7 +60,7 @@ def forward(args: argparse.Namespace) -> int:
         import boto3  # noqa: F401 - only this command needs it
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
-        sys.stderr.write("signalbox: this needs boto3: pip install 'signalbox-queue[sqs]'\n")
+        sys.stderr.write("signalbox: this command needs boto3. Install signalbox-queue with the extra 'sqs'.\n")
         return REFUSED
     try:
         forwarder = Forwarder(

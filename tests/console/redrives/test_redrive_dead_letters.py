@@ -276,7 +276,8 @@ def test_the_lever_pauses_resumes_slows_and_cancels(operator: Browser, scene: De
         f"Rate of redrive #{job.pk}: 7 messages per second."
         in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="7").text
     )
-    assert "Nothing was changed" in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="0").text
+    refused = operator.submit(f"/redrives/{job.pk}/rate", status=422, rate_per_second="0")
+    assert f"Rate of redrive #{job.pk}" in refused.text
     assert "is cancelled." in operator.submit(f"/redrives/{job.pk}/cancel").text
     assert "has already ended" in operator.submit(f"/redrives/{job.pk}/cancel").text
     assert "has already ended" in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="9").text

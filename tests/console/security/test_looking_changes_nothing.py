@@ -27,6 +27,10 @@ ELSEWHERE = {
 # Nothing to see with what the scene has, and why.
 NOT_THERE = {
     "message_body": "its payload is in the message itself",
+    "alert_channel": "there is none",
+    "alert_channel_new": "an address names one of the kinds",
+    "alert_channel_remove": "there is none",
+    "subscription_end": "there is none",
     "sign_on_callback": "no provider is set up; with one it is the login itself, and writes for its own state",
 }
 # The stream of hints never ends, and has tests of its own.

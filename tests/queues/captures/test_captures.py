@@ -201,7 +201,7 @@ def test_a_step_that_is_killed_is_done_again_and_a_late_writer_is_not_passed(sce
     killed.execute("select signalbox.backfill_capture(%s)", [number])
     late = scene.connect(autocommit=False)
     scene.run("insert into {} values (2, 'late')", late)
-    scene.log.value("select pg_terminate_backend(%s)", killed.info.backend_pid)
+    scene.log.value("select pg_terminate_backend(%s, 60000)", killed.info.backend_pid)
     killed.close()
     scene.backfill(number)
     scene.run("insert into {} values (3, 'early')")
