@@ -8,7 +8,7 @@ from itertools import cycle
 
 from playwright.sync_api import Page, Route
 
-SECONDS = 30
+SECONDS = 10
 """The time of live updates that a test stands for."""
 PAUSE = 'sessionStorage.setItem("signalbox-updates-paused", "yes")'
 
