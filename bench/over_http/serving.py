@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 
@@ -40,7 +41,7 @@ def serving(home: Path, url: str) -> Iterator[tuple[Endpoint, Endpoint]]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
     environment = {**inherited, "SIGNALBOX_HOME": str(home), "DATABASE_URL": url, "HTTPS_ONLY": "false"}
     key = subprocess.run(
-        [sys.executable, str(MANAGE), "apikey", "create", f"bench-{os.getpid()}", "--scopes", "*", "--sqs"],
+        [sys.executable, str(MANAGE), "apikey", "create", f"bench-{uuid4().hex[:12]}", "--scopes", "*", "--sqs"],
         env=environment,
         check=True,
         capture_output=True,
