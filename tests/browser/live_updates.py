@@ -57,7 +57,7 @@ class LiveAnswers:
     def record(self) -> str:
         """Fetch what the server answers to a live update now."""
         path = self._page.evaluate("live().getAttribute('hx-get')")
-        return self._page.request.get(path, headers={"HX-Request": "true"}).text()
+        return self._page.request.get(path, headers={"HX-Request": "true"}, max_retries=2).text()
 
     def play(self, *answers: str) -> None:
         """Answer from now on with these by turns; without any, let the server answer."""
