@@ -16,13 +16,12 @@ import pytest
 
 from console.access.api_keys import key, keys
 from console.api import asgi
-from console.api.core import idempotency, request_body
+from console.api.core import idempotency, name_pages, request_body
 from console.api.core.names import in_wire_words
 from console.api.core.problems import Problem, problem_of
 from console.api.core.request_body import read_body, read_json
 from console.api.core.shape import invalid
 from console.api.messages import deliveries, peeking, sending
-from console.api.queues import configuring
 from console.api.redrives import reach
 from console.api.sqs.queues import configuring as sqs_configuring
 from console.filters.list_filter_grammar import Key
@@ -231,7 +230,7 @@ OF_TEXT: dict[str, Callable[[str], object]] = {
     "message id": deliveries._MESSAGE_NAME.fullmatch,
     "cursor of messages": message_list._mark,
     "cursor of a peek": peeking._CURSORS[False].fullmatch,
-    "cursor of queues": configuring.name_in,
+    "cursor of queues": name_pages.name_in,
     "token of a list of SQS": sqs_configuring._name_in,
     "name of a job": lambda text: reach.number_of(text, "redrive_"),
     "traceparent": lambda text: attributes.trace_id_of({"traceparent": text}),

@@ -1,7 +1,7 @@
 """The server from a terminal: `signalbox migrate`, `upkeep`, `server`, `doctor` and `manage`.
 
-The server's code is no part of the client, and the client imports none of it: these commands replace this process with
-the server's own program, which a checkout has beside this package, and an installed package in its folder `rooms`.
+The client does not import the server's code. These commands replace this process with the server's own program: a
+checkout has it beside this package, and an installed package has it in its folder `rooms`.
 """
 
 from __future__ import annotations

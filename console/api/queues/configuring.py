@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
 from django.db import transaction
@@ -10,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from console.access.api_keys import Key
+from console.api.core.name_pages import page_of
 from console.api.core.problems import Problem, problem_of
 from console.api.queues.shapes import Depths, QueueDocument, QueueListing
 from dlq.jobs.renaming import uses_of
@@ -81,14 +81,7 @@ def with_numbers(queue_id: int) -> dict[str, Any] | None:
 
 def page(key: Key, wanted: QueueListing) -> dict[str, Any]:
     """Return the queues that the key reaches, by name, after the cursor."""
-    queues = reached(key).filter(name__startswith=wanted.prefix)
-    if wanted.tenant is not None:
-        queues = queues.filter(tenant__name=wanted.tenant)
-    if wanted.cursor is not None:
-        queues = queues.filter(name__gt=name_in(wanted.cursor))
-    found = list(queues[: wanted.limit + 1])
-    shown = found[: wanted.limit]
-    after = cursor_of(shown[-1].name) if len(found) > len(shown) else None
+    shown, after = page_of(reached(key), wanted)
     return {"queues": [document(queue) for queue in shown], "nextCursor": after}
 
 
@@ -144,19 +137,3 @@ def reached(key: Key) -> QuerySet[Queue]:
     served_before = RawSQL(FORMER_DEAD_LETTER_QUEUES, [key.prefix])  # noqa: S611 - a constant
     serves = Q(Exists(served)) | Q(queue_id__in=served_before)
     return queues.filter(Q(name__startswith=key.prefix) | Q(serves, is_dead_letter_queue=True))
-
-
-def cursor_of(name: str) -> str:
-    """Return the cursor of the page after this name."""
-    return urlsafe_b64encode(name.encode()).decode().rstrip("=")
-
-
-def name_in(cursor: str) -> str:
-    """Return the name after which a page begins. Refuses a cursor that no page has given."""
-    try:
-        name = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-    except ValueError:
-        name = ""
-    if not name or cursor_of(name) != cursor or not name.isprintable():
-        raise Problem.of_field("cursor", "cursor is none that a page has given")
-    return name

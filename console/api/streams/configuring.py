@@ -7,8 +7,9 @@ from typing import Any
 from django.db.models import QuerySet
 
 from console.access.api_keys import Key
+from console.api.core.name_pages import page_of
 from console.api.core.problems import Problem, problem_of
-from console.api.queues.configuring import check_reach, cursor_of, name_in
+from console.api.queues.configuring import check_reach
 from console.api.streams.known_streams import stream_not_found
 from console.api.streams.shapes import (
     GroupDocument,
@@ -56,14 +57,7 @@ def configure(key: Key, name: str, changes: StreamSettings) -> dict[str, Any]:
 
 def page(key: Key, wanted: StreamListing) -> dict[str, Any]:
     """Return the streams that the key reaches, by name, after the cursor."""
-    streams = _reached(key).filter(name__startswith=wanted.prefix)
-    if wanted.tenant is not None:
-        streams = streams.filter(tenant__name=wanted.tenant)
-    if wanted.cursor is not None:
-        streams = streams.filter(name__gt=name_in(wanted.cursor))
-    found = list(streams[: wanted.limit + 1])
-    shown = found[: wanted.limit]
-    after = cursor_of(shown[-1].name) if len(found) > len(shown) else None
+    shown, after = page_of(_reached(key), wanted)
     return {"streams": [document(stream) for stream in shown], "nextCursor": after}
 
 

@@ -1,0 +1,41 @@
+"""Pages of things in the order of their names: each page says where the next one begins."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+
+from console.api.core.problems import Problem
+from console.api.queues.shapes import QueueListing
+
+Thing = TypeVar("Thing", bound=Model)
+
+
+def page_of(things: QuerySet[Thing], wanted: QueueListing) -> tuple[list[Any], str | None]:
+    """Return the wanted page of things that have a name and a tenant, and the cursor of the page after it."""
+    things = things.filter(name__startswith=wanted.prefix)
+    if wanted.tenant is not None:
+        things = things.filter(tenant__name=wanted.tenant)
+    if wanted.cursor is not None:
+        things = things.filter(name__gt=name_in(wanted.cursor))
+    found: list[Any] = list(things[: wanted.limit + 1])
+    shown = found[: wanted.limit]
+    return shown, cursor_of(shown[-1].name) if len(found) > len(shown) else None
+
+
+def cursor_of(name: str) -> str:
+    """Return the cursor of the page after this name."""
+    return urlsafe_b64encode(name.encode()).decode().rstrip("=")
+
+
+def name_in(cursor: str) -> str:
+    """Return the name after which a page begins. Refuses a cursor that no page has given."""
+    try:
+        name = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+    except ValueError:
+        name = ""
+    if not name or cursor_of(name) != cursor or not name.isprintable():
+        raise Problem.of_field("cursor", "cursor is none that a page has given")
+    return name
