@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, create_model
 
+from console.api.core.name_pages import NameListing
 from console.api.core.names import wire_field
 from console.api.core.shape import Document, Shape, whole
 from queues.settings import SETTINGS, Setting
-
-MAX_ON_A_PAGE = 1000
-STORABLE = r"^[^\x00]*$"
-"""Text that PostgreSQL can be asked for."""
-CURSOR = r"^[A-Za-z0-9_-]+$"
-"""What pages give; which of them are refused is known where they are read."""
 
 
 def _type(setting: Setting) -> Any:
@@ -112,13 +106,5 @@ class QueuePage(Document):
     next_cursor: str | None
 
 
-class QueueListing(BaseModel):
+class QueueListing(NameListing):
     """The parameters of a list of queues."""
-
-    # Not strict, unlike other shapes, because every value in an address is text.
-    model_config = ConfigDict(alias_generator=to_camel, allow_inf_nan=False)
-
-    prefix: Annotated[str, Field(max_length=100, pattern=STORABLE)] = ""
-    tenant: Annotated[str, Field(min_length=1, max_length=100, pattern=STORABLE)] | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_ON_A_PAGE)] = 100
-    cursor: Annotated[str, Field(max_length=400, json_schema_extra={"pattern": CURSOR})] | None = None

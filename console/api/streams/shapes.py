@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from console.api.core.name_pages import NameListing
 from console.api.core.shape import Document, Shape, Text, TraceText, whole
-from console.api.queues.shapes import QueueListing
 from signalbox.calls.consumer_groups import Point
 
 MAX_TOGETHER = 1000
@@ -102,7 +102,7 @@ class StreamPage(Document):
     next_cursor: str | None
 
 
-class StreamListing(QueueListing):
+class StreamListing(NameListing):
     """The parameters of a list of streams."""
 
 
