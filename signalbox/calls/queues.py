@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import urlencode
 
 from signalbox import arguments
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, Row, only_value, statement
-from signalbox.calls.request import Answer, Request, Requests, address, document, given, number_in
+from signalbox.calls.request import Request, Requests, address, document, every_page, given, number_in
 from signalbox.errors import QueueNotFound
 
 #: Seconds for which messages that a client purges can be restored, unless the call names others.
@@ -88,15 +87,8 @@ def list_queues(prefix: str) -> Call[list[QueueInfo]]:
 
 
 def _request_list(query: Mapping[str, Any]) -> Requests[list[QueueInfo]]:
-    listed: list[QueueInfo] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        members = {"prefix": query["prefix"], "limit": QUEUES_TOGETHER, "cursor": cursor}
-        text = urlencode({name: value for name, value in members.items() if value != ""})
-        answer: Answer = yield Request("GET", f"{address('queues')}?{text}")
-        listed += [_queue_in(wire) for wire in answer.document["queues"]]
-        cursor = answer.document["nextCursor"]
-    return listed
+    members = {"prefix": query["prefix"], "limit": QUEUES_TOGETHER}
+    return [_queue_in(wire) for wire in (yield from every_page(address("queues"), members, "queues"))]
 
 
 def describe_queue(name: str) -> Call[QueueInfo]:

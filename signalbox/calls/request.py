@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from signalbox.durations import Durations
 from signalbox.errors import InvalidArgument
@@ -122,3 +122,15 @@ def by_queue(receipt_handles: Sequence[str]) -> list[tuple[str, dict[int, str]]]
 
 def _parts(handles: list[tuple[int, str]]) -> list[dict[int, str]]:
     return [dict(handles[first : first + MAX_HANDLES]) for first in range(0, len(handles), MAX_HANDLES)]
+
+
+def every_page(path: str, members: Mapping[str, Any], noun: str) -> Requests[list[Any]]:
+    """Ask for one page of a list after the other, and return the things of all; `noun` names the list in an answer."""
+    listed: list[Any] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        asked = {name: value for name, value in {**members, "cursor": cursor}.items() if value != ""}
+        answer: Answer = yield Request("GET", f"{path}?{urlencode(asked)}")
+        listed += answer.document[noun]
+        cursor = answer.document["nextCursor"]
+    return listed

@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from signalbox import arguments
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, each_or_none, only_value, statement
-from signalbox.calls.request import Answer, Request, Requests, address, array, document, given, number_in
+from signalbox.calls.request import Request, Requests, address, array, document, every_page, given, number_in
 from signalbox.payloads import encode, encode_attributes
 from signalbox.tracing.attributes import trace_id_of
 from signalbox.tracing.context import carried
@@ -90,15 +89,8 @@ def _stream(stream_id: int, name: str, tenant: str, *settings: Any) -> StreamInf
 
 
 def _request_list(query: Mapping[str, Any]) -> Requests[list[StreamInfo]]:
-    listed: list[StreamInfo] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        members = {"prefix": query["prefix"], "limit": STREAMS_TOGETHER, "cursor": cursor}
-        text = urlencode({name: value for name, value in members.items() if value != ""})
-        answer: Answer = yield Request("GET", f"{address('streams')}?{text}")
-        listed += [_stream_in(wire) for wire in answer.document["streams"]]
-        cursor = answer.document["nextCursor"]
-    return listed
+    members = {"prefix": query["prefix"], "limit": STREAMS_TOGETHER}
+    return [_stream_in(wire) for wire in (yield from every_page(address("streams"), members, "streams"))]
 
 
 def _stream_in(wire: Mapping[str, Any]) -> StreamInfo:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from console.access.api_keys import Key
+from console.api.core.name_pages import cursor_of, name_in
+from console.api.core.problems import Problem
 from console.api.queues import configuring
 from console.api.queues.known_queues import KnownQueue
 from console.api.sqs.accounts import Arn, account_of
@@ -105,7 +106,7 @@ def page(key: Key, call: Call, prefix: str, limit: int | None, token: str | None
         queues = queues.filter(name__gt=_name_in(token))
     size = limit or MOST_LISTED
     found = list(queues[: size + 1])
-    after = _token(found[size - 1].name) if len(found) > size and limit is not None else None
+    after = cursor_of(found[size - 1].name) if len(found) > size and limit is not None else None
     return [call.url_of(queue.name, queue.tenant.name) for queue in found[:size]], after
 
 
@@ -121,7 +122,7 @@ def sources(
         found = found.filter(name__gt=_name_in(token))
     size = limit or MOST_LISTED
     reached = [queue for queue in found[: MOST_LISTED + 1] if key.reaches(queue.name, queue.tenant.name)]
-    after = _token(reached[size - 1].name) if len(reached) > size and limit is not None else None
+    after = cursor_of(reached[size - 1].name) if len(reached) > size and limit is not None else None
     return [call.url_of(queue.name, queue.tenant.name) for queue in reached[:size]], after
 
 
@@ -252,15 +253,8 @@ def _row(queue: Queue) -> SqsQueue:
     return SqsQueue.objects.select_for_update().get(queue_id=queue.queue_id)
 
 
-def _token(name: str) -> str:
-    return urlsafe_b64encode(name.encode()).decode()
-
-
 def _name_in(token: str) -> str:
     try:
-        name = urlsafe_b64decode(token.encode("ascii")).decode("ascii")
-    except ValueError:
-        name = ""
-    if not name or _token(name) != token or not name.isprintable():
-        raise invalid_parameter("Invalid or expired next token.")
-    return name
+        return name_in(token)
+    except Problem as error:
+        raise invalid_parameter("Invalid or expired next token.") from error
