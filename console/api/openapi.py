@@ -168,7 +168,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
 
 
 def _simplify_body(operation: dict[str, Any]) -> None:
-    """Describe a body that may be left out by `required` alone, and not as null besides."""
+    """Describe an optional body by `required`, and not by a null."""
     if "requestBody" not in operation:
         return
     content = operation["requestBody"]["content"][JSON]

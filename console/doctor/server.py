@@ -117,7 +117,7 @@ def _publication(facts: Facts) -> Finding:
 
 
 def _pooler(facts: Facts) -> Finding:
-    """Judge the way to the database: a pooler gives each client a process number of its own."""
+    """Find a pooler between this process and the database: it gives each client another process number."""
     if pooling.is_pooled():
         return _declared_pooler()
     if facts.backend_pid != connection.connection.info.backend_pid:
@@ -132,7 +132,7 @@ def _declared_pooler() -> Finding:
         return error("pooler", "Sessions through the pooler do not find the tables.", advice)
     if not settings.DIRECT_DATABASE:
         advice = "Set DATABASE_DIRECT_URL: without it receivers poll, and neither migrations nor upkeep can run."
-        return warning("pooler", "There is no way past the pooler.", advice)
+        return warning("pooler", "No variable says how to reach the database without the pooler.", advice)
     return ok("pooler", "The pooler is declared, and there is a way past it.")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from console.web.forms import PlainFloatField, measured
+from queues.settings import MAX_SECONDS
 
 
 class SubscriptionForm(forms.Form):
@@ -26,7 +27,7 @@ class SubscriptionForm(forms.Form):
             label="Delay",
             required=False,
             min_value=0,
-            max_value=31_536_000,
+            max_value=MAX_SECONDS,
             help_text="Empty: the delay of the target.",
         ),
         "seconds",

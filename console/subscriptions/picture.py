@@ -10,7 +10,7 @@ from queues.control.subscriptions import Feed
 BOX_WIDTH, BOX_HEIGHT = 180, 28
 COLUMN_STEP, ROW_STEP = 280, 44
 MAX_BOXES = 60
-"""A larger picture helps no person: the list has everything."""
+"""The most boxes in a picture. The list below it has everything."""
 MAX_CHARACTERS = 24
 
 

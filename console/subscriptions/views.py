@@ -95,7 +95,7 @@ def end(request: HttpRequest, name: str, target: str) -> HttpResponse:
     if form.is_valid():
         reason = form.cleaned_data["reason"]
         ended = subscriptions.unsubscribe(name, target, actor=request.user.get_username(), reason=reason)
-        tell(request, ended, f"{target} is no longer subscribed to {name}.", "It was ended already")
+        tell(request, ended, f"{target} is no longer subscribed to {name}.", "it was ended already")
         return redirect("subscriptions")
     context = {"title": f"End subscription · {name}", "feed": feed, "form": form}
     return render_form(request, "subscriptions/end.html", context)

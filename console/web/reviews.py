@@ -117,7 +117,7 @@ class Review:
 
 
 def review(form: ReviewedForm, now: Mapping[str, Any], events: QuerySet[AuditEvent]) -> Review:
-    """Compare a valid form with the settings as they are now; values that are in force already are no changes.
+    """Compare a valid form with the settings as they are now; a value that is saved already is not a change.
 
     `events` are the audit rows about these settings.
     """

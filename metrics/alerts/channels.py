@@ -197,7 +197,7 @@ def _mail_addresses(text: str) -> str:
         try:
             validate_email(address)
         except ValidationError:
-            raise InvalidArgument(f"address has {address[:100]!r}, which is no mail address", "address") from None
+            raise InvalidArgument(f"address has {address[:100]!r}, which is not a mail address", "address") from None
     return ", ".join(addresses)
 
 

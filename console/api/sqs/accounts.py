@@ -31,7 +31,7 @@ def account_of(tenant: str | None) -> str:
 
 
 def queue_in(address: str) -> tuple[str, str] | None:
-    """Return the account and the name in the URL or path of a queue; None if it is no such address."""
+    """Return the account and the name in the URL or path of a queue; None if the address has another form."""
     try:
         path = urlsplit(address).path
     except ValueError:

@@ -5,7 +5,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform signalbox._refuse(
-    'columns', format('has %s, which is no column of %s', coalesce(quote_literal(left(c, 120)), 'null'),
+    'columns', format('has %s, which is not a column of %s', coalesce(quote_literal(left(c, 120)), 'null'),
       quote_literal(p_table::text))
   )
   from unnest(p_columns) c

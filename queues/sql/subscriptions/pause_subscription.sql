@@ -17,7 +17,7 @@ begin
     select from signalbox.queue_subscription s
     where s.source_queue_id = v_source.queue_id and s.target_queue_id = v_target.queue_id
   ) then
-    perform signalbox._refuse('target', format('%s is no subscriber of %s', quote_literal(v_target.name),
+    perform signalbox._refuse('target', format('%s does not subscribe to %s', quote_literal(v_target.name),
       quote_literal(v_source.name)));
   end if;
   update signalbox.queue_subscription s

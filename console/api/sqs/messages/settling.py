@@ -17,7 +17,7 @@ from console.api.sqs.queues.facts import facts_of, queue_of
 
 
 async def delete_message(call: Call) -> None:
-    """Delete a message. A message that has ended already is no error."""
+    """Delete a message. Accept a message that has ended already."""
     known = await queue_of(call)
     receipt = _receipt(known, call.given["ReceiptHandle"])
     if not await database.client().ack(receipt.handle) and (error := await _stale(known, receipt)):
