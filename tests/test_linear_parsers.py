@@ -26,7 +26,7 @@ from console.api.redrives import reach
 from console.api.sqs.queues import configuring as sqs_configuring
 from console.filters.list_filter_grammar import Key
 from console.filters.list_filter_grammar import parse as parse_terms
-from console.web.forms import JsonTextField
+from console.web.forms.fields import JsonTextField
 from dlq.erasure import target
 from dlq.filters import complete
 from dlq.filters import parse as parse_filter

@@ -18,7 +18,7 @@ from console.access import suggestions
 from console.access.roles import requires
 from console.filters.moments import MomentField
 from console.redrives import jobs
-from console.web.forms import refuse, suggest
+from console.web.forms.fields import refuse, suggest
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from dlq.erasure import erasures, report

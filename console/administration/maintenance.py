@@ -18,9 +18,9 @@ from django.views.decorators.http import require_POST, require_safe
 from console.access import roles
 from console.access.roles import requires
 from console.overview import standings
-from console.web import refused_forms
 from console.web.errors import views as error_views
-from console.web.forms import REASON_CHARACTERS, refusals, refuse, tell
+from console.web.forms import refused
+from console.web.forms.fields import REASON_CHARACTERS, refusals, refuse, tell
 from console.web.htmx import render_page
 from queues.control import maintenance
 from queues.errors import InvalidArgument
@@ -139,7 +139,7 @@ def end(request: HttpRequest) -> HttpResponse:
             tell(request, ended is not None, done, "maintenance had ended already")
             return redirect("maintenance")
     page = reverse("maintenance")
-    return refused_forms.show(request, form, title="End maintenance", verb="End maintenance", page=page)
+    return refused.show(request, form, title="End maintenance", verb="End maintenance", page=page)
 
 
 def _answer(request: HttpRequest, form: MaintenanceForm) -> HttpResponse:

@@ -19,9 +19,9 @@ from console.access.reauthentication import confirms
 from console.access.roles import requires
 from console.access.subjects import TENANT
 from console.overview import standings
-from console.web.forms import REASON_CHARACTERS, refusals, setting_field
+from console.web.forms.fields import REASON_CHARACTERS, refusals, setting_field
+from console.web.forms.reviews import Review, ReviewedForm, review
 from console.web.htmx import render_form, render_page
-from console.web.reviews import Review, ReviewedForm, review
 from console.web.sorting import Columns, arrange
 from console.web.wording import byte_size, number, plural, rate, span
 from queues.control import quotas

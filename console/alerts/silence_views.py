@@ -18,7 +18,7 @@ from console.access.subjects import SILENCE, SilencePattern
 from console.alerts import causes
 from console.alerts import lines as alert_lines
 from console.alerts.causes import Cause
-from console.web.forms import refusals, suggest, tell
+from console.web.forms.fields import refusals, suggest, tell
 from console.web.htmx import render_page
 from console.web.sorting import Columns, arrange
 from metrics.alerts import alert_list, silences

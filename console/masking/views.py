@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from console.access import suggestions
 from console.access.roles import requires
-from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals, suggest, tell
+from console.web.forms.fields import REASON_CHARACTERS, ReasonForm, refusals, suggest, tell
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from dlq.masking import rules as masking_rules

@@ -25,8 +25,9 @@ from console.messages import narration, payloads
 from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
-from console.web import pagination, refused_forms, sidebar
-from console.web.forms import JsonTextField, ReasonForm, measured, refusals
+from console.web import pagination, sidebar
+from console.web.forms import refused
+from console.web.forms.fields import JsonTextField, ReasonForm, measured, refusals
 from console.web.htmx import render_form, render_page
 from console.web.wording import number
 from dlq.filters import FilterError
@@ -204,7 +205,7 @@ def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     form = ReasonForm(request.POST)
     if not form.is_valid():
         page, title = reverse("message", args=[name, message_id]), f"Reveal masked fields of message {message_id}"
-        return refused_forms.show(request, form, title=title, verb="Reveal once", page=page)
+        return refused.show(request, form, title=title, verb="Reveal once", page=page)
     head = queue_head.find(name)
     story = known_story(request, head, message_id, "reveal")
     fields = masked.hidden_fields(masked.rules_of(story), story.body)

@@ -13,7 +13,7 @@ from console.filters.moments import MomentField
 from console.pipeline.views import say_asked
 from console.redrives.forms import RateForm, number_field
 from console.redrives.plan_views import destinations
-from console.web.forms import REASON_CHARACTERS
+from console.web.forms.fields import REASON_CHARACTERS
 from console.web.htmx import render_form
 from dlq.filters import FilterError, parse
 from dlq.masking.rules import Masking

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from console.web.forms import REASON_CHARACTERS, PlainFloatField, measured, setting_field
-from console.web.reviews import ReviewedForm
+from console.web.forms.fields import REASON_CHARACTERS, PlainFloatField, measured, setting_field
+from console.web.forms.reviews import ReviewedForm
 from queues.control.renaming import GRACE_SECONDS
 from queues.models import Queue
 from queues.settings import HEADINGS, ORDERED, SETTINGS, broken

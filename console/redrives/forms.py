@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 
 from console.filters.filter_bar import MAX_FILTER_CHARACTERS
-from console.web.forms import REASON_CHARACTERS, JsonTextField, measured
+from console.web.forms.fields import REASON_CHARACTERS, JsonTextField, measured
 from dlq.redrives.plan_models import Plan
 from dlq.redrives.plan_options import CANARY_MESSAGES, MAX_RATE_PER_SECOND, MAX_REDRIVES, Options
 from queues.errors import SignalboxError

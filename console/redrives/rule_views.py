@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 from console.access import roles
 from console.access.reauthentication import confirms
 from console.access.roles import requires
-from console.web.forms import REASON_CHARACTERS, refusals, setting_field
+from console.web.forms.fields import REASON_CHARACTERS, refusals, setting_field
+from console.web.forms.reviews import Review, ReviewedForm, review
 from console.web.htmx import render_form
-from console.web.reviews import Review, ReviewedForm, review
 from console.web.wording import plural
 from dlq.jobs import approval_rules
 from dlq.jobs.approval_rules import RULES, RuleInForce

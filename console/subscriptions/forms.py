@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from console.web.forms import PlainFloatField, measured
+from console.web.forms.fields import PlainFloatField, measured
 from queues.settings import MAX_SECONDS
 
 

@@ -18,7 +18,7 @@ from console.filters.filter_bar import MAX_FILTER_CHARACTERS, job_filter, select
 from console.masking import masked
 from console.queues import head as queue_head
 from console.redrives import jobs
-from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
+from console.web.forms.fields import REASON_CHARACTERS, ReasonForm, refusals
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from dlq.filters import FilterError

@@ -18,7 +18,7 @@ from console.access.api_keys.models import ApiKey
 from console.access.roles import requires
 from console.api.sqs.accounts import endpoint_url
 from console.web import pagination
-from console.web.forms import ReasonForm, refuse, suggest
+from console.web.forms.fields import ReasonForm, refuse, suggest
 from console.web.htmx import render_page
 from console.web.wording import plural
 from dlq.filters.readings import MisreadError, duration

@@ -16,7 +16,7 @@ from console.access.grants import grants
 from console.access.grants.models import Grant
 from console.access.people import find
 from console.access.roles import ROLES, requires
-from console.web.forms import refuse, suggest
+from console.web.forms.fields import refuse, suggest
 from console.web.htmx import render_page
 from console.web.sorting import Columns, arrange
 from queues.errors import InvalidArgument

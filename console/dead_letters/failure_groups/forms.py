@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from console.web.forms import REASON_CHARACTERS, measured
+from console.web.forms.fields import REASON_CHARACTERS, measured
 from dlq.failure_groups.models import GroupNote
 from dlq.failure_groups.notes import (
     COMMENT_CHARACTERS,
