@@ -20,7 +20,7 @@ from console.access.roles import requires
 from console.overview import standings
 from console.web.errors import views as error_views
 from console.web.forms import refused
-from console.web.forms.fields import REASON_CHARACTERS, refusals, refuse, tell
+from console.web.forms.fields import reason_field, refusals, refuse, required_reason, tell
 from console.web.htmx import render_page
 from queues.control import maintenance
 from queues.errors import InvalidArgument
@@ -47,7 +47,7 @@ LENGTHS = {
 class MaintenanceForm(forms.Form):
     """The reason, the expected duration, and the parts to pause."""
 
-    reason = forms.CharField(max_length=500, strip=True, help_text="Shown on every page.")
+    reason = required_reason("Shown on every page.")
     minutes = forms.ChoiceField(
         label="Announced for",
         choices=list(LENGTHS.items()),
@@ -75,9 +75,7 @@ class MaintenanceForm(forms.Form):
 class EndForm(forms.Form):
     """The result of the maintenance, for the audit."""
 
-    reason = forms.CharField(
-        label="Result", max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit."
-    )
+    reason = reason_field(label="Result")
 
 
 @require_safe

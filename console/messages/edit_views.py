@@ -21,7 +21,7 @@ from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
 from console.web.forms import refused
-from console.web.forms.fields import REASON_CHARACTERS, ReasonForm, refusals
+from console.web.forms.fields import ReasonForm, refusals, required_reason
 from console.web.htmx import render_form
 from dlq.filters import FilterError
 from dlq.redrives import editing, plans
@@ -42,7 +42,7 @@ class EditForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 18, "spellcheck": "false", "class": "mono"}),
         help_text="Any JSON value. The original payload is kept on the page of the message.",
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Audited.")
+    reason = required_reason()
     version = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
     def edited(self) -> object:

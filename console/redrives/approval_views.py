@@ -15,7 +15,7 @@ from console.access.roles import denial, is_scoped, requires
 from console.access.subjects import AWAITING
 from console.redrives import jobs
 from console.web.forms import refused
-from console.web.forms.fields import REASON_CHARACTERS, refusals, tell
+from console.web.forms.fields import reason_field, refusals, tell
 from console.web.htmx import render_page
 from console.web.sidebar import Badge, once_a_request
 from console.web.wording import plural
@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[Callable[..., bool], str]] = {
 class DecisionForm(forms.Form):
     """The reason of a decision. A refusal requires it."""
 
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
+    reason = reason_field()
 
 
 @once_a_request
