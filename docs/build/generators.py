@@ -13,6 +13,7 @@ django.setup()
 from docs.build import contents, rooms  # noqa: E402 - models are loaded
 from docs.build.reference import (  # noqa: E402 - models are loaded
     alert_rules,
+    capacity,
     commands,
     configuration,
     filter_fields,
@@ -45,4 +46,5 @@ def blocks() -> Mapping[str, str]:
         "contents": contents.table_of_pages(),
         "decisions": contents.list_of_decisions(),
         "imports": rooms.table_of_imports(),
+        **capacity.blocks(),
     }
