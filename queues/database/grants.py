@@ -48,6 +48,7 @@ MESSAGES: Mapping[str, str] = {
     "fleet_cell": READ,
     "fleet_directory": READ,
     "fleet_placement": READ,
+    "fleet_released": READ,
     "fleet_queue": READ,
     "admission_counter": READ,
     "claim_floor": ADD,

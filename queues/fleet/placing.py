@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Sequence
@@ -16,11 +15,12 @@ from queues import audit
 from queues.control.queues import get_queue
 from queues.database.query import fetch, verb_rows, verb_value
 from queues.errors import InvalidArgument
+from queues.fleet import moves, moving
 from queues.fleet.cells import connected
 from queues.fleet.copying import copy_to
 from queues.fleet.directory import Cell, directory, get_cell, get_directory
-from queues.models import Queue
-from queues.settings import SETTINGS
+from queues.fleet.moves import Move
+from signalbox.fleet.map import PARTITIONS
 
 MAX_KEY = 2**62
 
@@ -56,34 +56,27 @@ def _enter(cell: Cell, home: str, other: psycopg.Connection[Any] | None, actor: 
         audit.record(actor, "fleet.add", details={"cell": cell.name, "url": cell.url, "region": cell.region})
 
 
-def place(queue: str, names: Sequence[str], *, actor: str, reason: str = "") -> int:
-    """Place a queue on these cells, its partitions dealt to them in turn; returns the directory's version.
+def place(queue: str, names: Sequence[str], *, actor: str, reason: str = "") -> list[Move]:
+    """Place a queue of this cell on these cells, its partitions dealt to them in turn; returns the moves to the others.
 
-    Makes the queue in each cell with the settings that it has here. On several cells only an empty queue can be placed.
+    The queue is made in each cell with the settings that it has here. The moves of an empty queue end at once; of
+    another, this cell hands out what it has.
     """
-    here = get_directory()
+    get_directory()
     known = [get_cell(name) for name in dict.fromkeys(names)]
-    template = get_queue(queue)
-    for cell in known:
-        if cell.name != here.cell:
-            _make(cell, template)
+    if not known:
+        raise InvalidArgument("cells must name at least one cell", field="cells")
     with transaction.atomic():
-        version: int = verb_value("select signalbox.fleet_place(%s, %s)", template.name, [cell.name for cell in known])
+        template = get_queue(queue)
+        verb_value("select signalbox.fleet_place(%s)", queue)
         audit.record(actor, "fleet.place", template, reason, {"cells": [cell.name for cell in known]})
-    return version
+    started: list[Move] = []
+    for index, cell in enumerate(known):
+        started += moves.start(queue, range(index, PARTITIONS, len(known)), cell.name, actor=actor, reason=reason)
+    return [moving.advance(move.move_id) for move in started]
 
 
 _LEADS_AWAY = "url leads to another database than the cell of this name: give another name"
-
-
-def _make(cell: Cell, template: Queue) -> None:
-    """Make the queue in another cell, with the settings of this one, and check that it is empty there."""
-    settings = {name: value for name in SETTINGS if (value := getattr(template, name)) is not None}
-    with connected(cell) as other, other.transaction():
-        other.execute(
-            "select signalbox.create_queue(%s, %s, %s)", [template.name, json.dumps(settings), template.tenant.name]
-        )
-        other.execute("select signalbox.check_placeable(%s)", [template.name])
 
 
 def _is_this_database(other: psycopg.Connection[Any]) -> bool:

@@ -1,12 +1,16 @@
-"""manage.py fleet add | status | place: the cells of a fleet, and which queue is where."""
+"""manage.py fleet add | status | place | move | moves | run: the cells of a fleet, and which queue is where."""
 
-import json
+import signal
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
+
+from django.core.management.base import CommandError
 
 from queues import fleet
 from queues.commands import ACTOR, VerbCommand
+from queues.fleet import reporting
+from queues.fleet.running import run, wait_for
+from queues.stopping import Stopping, on_signals
 
 
 class Command(VerbCommand):
@@ -18,85 +22,73 @@ class Command(VerbCommand):
         add.add_argument("name", help="name of the cell")
         add.add_argument("url", help="its database (postgresql://...) without a password")
         add.add_argument("--region", default="", help="where it stands")
-        status = verbs.add_parser("status", help="the cells, and where each queue is")
+        status = verbs.add_parser("status", help="the cells, where each queue is, and moves under way")
         place = verbs.add_parser("place", help="place a queue on cells, its 64 partitions dealt to them in turn")
-        place.add_argument("queue", help="a queue of this cell; on several cells only an empty one")
+        place.add_argument("queue", help="a queue of this cell")
         place.add_argument("cells", nargs="+", metavar="CELL", help="names of cells")
-        place.add_argument("--reason", default="", help="kept in the audit")
-        for verb in (add, status, place):
+        move = verbs.add_parser("move", help="move partitions of a queue to a cell; `fleet run` carries it out")
+        move.add_argument("queue", help="a queue that was placed")
+        move.add_argument("--partitions", required=True, metavar="RANGES", help="such as 0-15,20")
+        move.add_argument("--to", required=True, metavar="CELL", help="name of the new cell")
+        move.add_argument("--wait", action="store_true", help="carry it out here, and return when it has ended")
+        move.add_argument("--dry-run", action="store_true", help="print what it would touch, and how long it takes")
+        moves = verbs.add_parser("moves", help="list moves; pause, resume or cancel one")
+        change = moves.add_mutually_exclusive_group()
+        for verb in ("pause", "resume", "cancel"):
+            change.add_argument(f"--{verb}", type=int, metavar="MOVE", help=f"{verb} this move")
+        runner = verbs.add_parser("run", help="carry out moves, and bring the directory to every cell, until stopped")
+        runner.add_argument("--once", action="store_true", help="take each move one step, and end")
+        for verb in (place, move, moves):
+            verb.add_argument("--reason", default="", help="kept in the audit")
+        for verb in (add, status, place, move, moves):
             verb.add_argument("--json", action="store_true", help="print JSON")
 
     def _add(self, options: dict[str, Any]) -> None:
         cell = fleet.add_cell(options["name"], options["url"], options["region"], actor=ACTOR)
-        copied = fleet.copy_to_all()
-        self._write(
-            options,
-            {"cell": asdict(cell), "copies": [asdict(copy) for copy in copied]},
-            [f"{cell.name} is a cell of the fleet of {fleet.get_directory().home}.", *map(_copy, copied)],
-        )
+        self._write(options, reporting.of_cell(cell, fleet.copy_to_all()))
 
     def _place(self, options: dict[str, Any]) -> None:
-        version = fleet.place(options["queue"], options["cells"], actor=ACTOR, reason=options["reason"])
-        copied = fleet.copy_to_all()
-        placed = fleet.placements(options["queue"])
-        self._write(
-            options,
-            {
-                "version": version,
-                "placements": [_placement_document(placement) for placement in placed],
-                "copies": [asdict(copy) for copy in copied],
-            },
-            [*map(_placement, placed), *map(_copy, copied)],
-        )
+        fleet.place(options["queue"], options["cells"], actor=ACTOR, reason=options["reason"])
+        self._write(options, reporting.of_queue(options["queue"], fleet.copy_to_all()))
 
     def _status(self, options: dict[str, Any]) -> None:
-        here = fleet.get_directory()
-        states = fleet.states()
-        placed = fleet.placements()
-        self._write(
-            options,
-            {
-                "cell": here.cell,
-                "home": here.home,
-                "version": here.version,
-                "cells": [asdict(state) | {"state": state.state} for state in states],
-                "placements": [_placement_document(placement) for placement in placed],
-            },
-            [
-                f"This is {here.cell}. The directory is written in {here.home}; version {here.version}.",
-                *map(_state, states),
-                *map(_placement, placed),
-            ],
-        )
+        self._write(options, reporting.of_fleet())
 
-    def _write(self, options: dict[str, Any], document: dict[str, Any], lines: list[str]) -> None:
-        self.stdout.write(
-            json.dumps(document, indent=2) if options["json"] else "\n".join(line for line in lines if line)
-        )
+    def _move(self, options: dict[str, Any]) -> None:
+        queue, partitions, cell = options["queue"], fleet.parsed(options["partitions"]), options["to"]
+        if options["dry_run"]:
+            self._write(options, reporting.of_impact(fleet.impact(queue, partitions, cell)))
+            return
+        started = fleet.start(queue, partitions, cell, actor=ACTOR, reason=options["reason"])
+        if options["wait"]:
+            started = wait_for(started, _stopping())
+        self._write(options, reporting.of_moves(started))
 
+    def _moves(self, options: dict[str, Any]) -> None:
+        named = {"actor": ACTOR, "reason": options["reason"]}
+        if (move_id := options["pause"]) is not None:
+            changed = [fleet.pause(move_id, True, **named)]
+        elif (move_id := options["resume"]) is not None:
+            changed = [fleet.pause(move_id, False, **named)]
+        elif (move_id := options["cancel"]) is not None:
+            changed = [fleet.cancel(move_id, **named)]
+        else:
+            changed = fleet.moves()
+        self._write(options, reporting.of_moves(changed))
 
-def _placement_document(placement: fleet.Placement) -> dict[str, Any]:
-    return asdict(placement) | {"ranges": placement.ranges}
+    def _run(self, options: dict[str, Any]) -> None:
+        if not fleet.get_directory().is_home:
+            raise CommandError(f"Moves run in the directory's home, {fleet.get_directory().home}.")
+        if options["once"]:
+            fleet.run_moves()
+            return
+        run(_stopping())
 
-
-def _placement(placement: fleet.Placement) -> str:
-    words = {
-        "settled": f"on {placement.cell}",
-        "closing": f"on the way from {placement.from_cell} to {placement.cell}",
-        "draining": f"on {placement.cell}, while {placement.from_cell} hands out what it has",
-    }
-    return f"{placement.queue}: {placement.ranges} {words[placement.state]} (epoch {placement.epoch})"
+    def _write(self, options: dict[str, Any], report: reporting.Report) -> None:
+        self.stdout.write(report.json if options["json"] else report.text)
 
 
-def _state(state: fleet.CellState) -> str:
-    if state.load is None:
-        return f"{state.cell.name}: silent: {state.error}"
-    load = state.load
-    return (
-        f"{state.cell.name}: version {state.version}, {load.ready + load.waiting} messages ready or waiting, "
-        f"{load.leased} in flight, {load.sends_per_second:.1f} sends/s, {load.receives_per_second:.1f} receives/s"
-    )
-
-
-def _copy(copy: fleet.Copied) -> str:
-    return f"{copy.cell} has an older copy of the directory: {copy.error}" if copy.error else ""
+def _stopping() -> Stopping:
+    stopping = Stopping()
+    on_signals(stopping.set, signal.SIGINT, signal.SIGTERM)
+    return stopping

@@ -11,7 +11,7 @@ declare
   v_queues text[];
 begin
   select * into v_copy from signalbox.fleet_directory d for update; -- one copy at a time
-  if v_copy.home is distinct from changes ->> 'home' or v_copy.cell = v_copy.home then
+  if (v_copy.home = changes ->> 'home' and v_copy.cell <> v_copy.home) is not true then
     perform signalbox._refuse('changes', 'are not of the fleet of this cell');
   end if;
   insert into signalbox.fleet_cell as c (name, url, region, version, added_at)

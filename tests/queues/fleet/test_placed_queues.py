@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 import signalbox
 from queues import fleet
 from queues.control.queues import create_queue
-from queues.errors import InvalidArgument, QueueInUse
+from queues.errors import InvalidArgument
 from signalbox.fleet.map import partition_of
 from tests.queues.fleet.conftest import Cells
 
@@ -29,8 +29,7 @@ KEYS = {
 def placed(*names: str, **settings: Any) -> str:
     queue = f"placed-{uuid.uuid4().hex[:8]}"
     create_queue(queue, settings)
-    fleet.place(queue, names, actor="test")
-    assert [copy.error for copy in fleet.copy_to_all()] == [""]
+    assert [(move.state, move.problem) for move in fleet.place(queue, names, actor="test")] in ([], [("done", "")])
     return queue
 
 
@@ -145,7 +144,7 @@ def test_an_older_copy_replaces_nothing(cells: Cells) -> None:
 
         assert b.execute("select signalbox.fleet_map(%s)", [queue]).fetchone() == newest
         with pytest.raises(psycopg.DatabaseError):
-            a.execute("select signalbox.fleet_copy(%s::jsonb)", before), "the home is the original"
+            a.execute("select signalbox.fleet_copy(%s::jsonb)", before)
 
 
 def _turn_around(cells: Cells, queue: str) -> None:
@@ -189,13 +188,7 @@ def _reads(connection: psycopg.Connection[Any], queue: str) -> int:
 
 
 def test_what_cannot_be_placed_is_refused(cells: Cells) -> None:
-    used = f"used-{uuid.uuid4().hex[:8]}"
-    create_queue(used)
-    with cells.connect("a") as a:
-        raw_send(a, used)
-    with pytest.raises(QueueInUse):
-        fleet.place(used, ["a", "b"], actor="test")
-    fleet.place(used, ["a"], actor="test")
+    used = placed("a")
     with pytest.raises(InvalidArgument, match="is placed already"):
         fleet.place(used, ["a"], actor="test")
     with pytest.raises(InvalidArgument, match="the fleet has a, b"):
