@@ -1,4 +1,4 @@
-"""This cell's copy of the directory: the cells, and where the partitions of each queue are."""
+"""The copy of the directory in this cell: the cells, and where the partitions of each queue are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queues.errors import InvalidArgument
 
 @dataclass(frozen=True)
 class Directory:
-    """Which cell this database is, and how new its copy of the directory is."""
+    """The cell that this database is, and the age of its copy of the directory."""
 
     cell: str
     home: str

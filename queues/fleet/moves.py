@@ -1,4 +1,4 @@
-"""Moves of partitions to another cell: planned, listed, paused and cancelled here, in the directory's home.
+"""Plan, list, pause and cancel moves of partitions to another cell, in the directory's home.
 
 A move is a row. `queues.fleet.moving` carries it out, in any process and as often as that is killed.
 """
@@ -70,7 +70,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Impact:
-    """What a move would touch in one cell, and how long that cell takes to hand it out at its present rate."""
+    """The messages that a move would touch in one cell, and the time that it takes to hand them out."""
 
     queue: str
     partitions: tuple[int, ...]

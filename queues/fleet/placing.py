@@ -15,11 +15,11 @@ from queues import audit
 from queues.control.queues import get_queue
 from queues.database.query import fetch, verb_rows, verb_value
 from queues.errors import InvalidArgument
-from queues.fleet import moves, moving
 from queues.fleet.cells import connected
 from queues.fleet.copying import copy_to
 from queues.fleet.directory import Cell, directory, get_cell, get_directory
-from queues.fleet.moves import Move
+from queues.fleet.moves import Move, start
+from queues.fleet.moving import advance
 from signalbox.fleet.map import PARTITIONS
 
 MAX_KEY = 2**62
@@ -72,8 +72,8 @@ def place(queue: str, names: Sequence[str], *, actor: str, reason: str = "") -> 
         audit.record(actor, "fleet.place", template, reason, {"cells": [cell.name for cell in known]})
     started: list[Move] = []
     for index, cell in enumerate(known):
-        started += moves.start(queue, range(index, PARTITIONS, len(known)), cell.name, actor=actor, reason=reason)
-    return [moving.advance(move.move_id) for move in started]
+        started += start(queue, range(index, PARTITIONS, len(known)), cell.name, actor=actor, reason=reason)
+    return [advance(move.move_id) for move in started]
 
 
 _LEADS_AWAY = "url leads to another database than the cell of this name: give another name"

@@ -22,7 +22,7 @@ class Report:
 
     @property
     def json(self) -> str:
-        """Write the document."""
+        """Write the document as JSON."""
         return json.dumps(self.document, indent=2, default=str)
 
     @property
@@ -63,7 +63,7 @@ def of_fleet() -> Report:
 
 
 def of_moves(listed: Iterable[Move]) -> Report:
-    """Report moves."""
+    """Report a list of moves."""
     listed = list(listed)
     return Report([_move_document(move) for move in listed], [*map(_move, listed)] or ["No move."])
 

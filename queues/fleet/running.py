@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(stopping: Stopping) -> None:
-    """Carry out moves and copy the directory until it is told to stop."""
+    """Carry out moves and copy the directory until `stopping` is set."""
     copies_at = 0.0
     while not stopping.is_set():
         began = time.monotonic()
@@ -33,7 +33,7 @@ def run(stopping: Stopping) -> None:
 
 
 def wait_for(moves: Sequence[Move], stopping: Stopping) -> list[Move]:
-    """Carry out these moves until each has ended, or is paused, or the process is told to stop."""
+    """Carry out these moves until each has ended, or is paused, or `stopping` is set."""
     current = list(moves)
     while not stopping.is_set():
         began = time.monotonic()

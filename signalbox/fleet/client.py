@@ -28,7 +28,7 @@ from signalbox.fleet.map import QueueMap, address_of, cell_and_handle, handle_at
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
 from signalbox.verbs import Verbs
 
-#: Seconds for which a send is repeated while a part of its queue is on its way to another cell.
+#: Seconds for which a send is repeated while a part of its queue moves to another cell.
 MOVE_SECONDS = 10.0
 #: Seconds for which a receive leaves out a cell that did not answer.
 SILENT_SECONDS = 5.0

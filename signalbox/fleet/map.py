@@ -24,7 +24,7 @@ _OF_THE_DATABASE = ("host", "hostaddr", "port", "dbname")
 
 @dataclass(frozen=True, slots=True)
 class QueueMap:
-    """Where the messages of one queue go, as one cell's copy of the directory says."""
+    """The cells to which the messages of one queue go, by one cell's copy of the directory."""
 
     version: int
     is_fifo: bool

@@ -135,7 +135,7 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
         "moved": _Words(
             "Another cell takes this message",
             "The request had no effect. `cell` names the cell that takes it. Send it there, or after Retry-After "
-            "again while the part is on its way.",
+            "again while no cell takes it.",
         ),
     },
     422: {

@@ -12,7 +12,7 @@ begin
     message = case
       when p_partition is null then format('cell %s takes no message of the queue %s', p_here, quote_literal(p_queue))
       when p_state = 'closing' then
-        format('partition %s of the queue %s is on its way to cell %s', p_partition, quote_literal(p_queue), p_cell)
+        format('partition %s of the queue %s is moving to cell %s', p_partition, quote_literal(p_queue), p_cell)
       else format('partition %s of the queue %s is on cell %s', p_partition, quote_literal(p_queue), p_cell)
     end,
     detail = json_build_object(

@@ -61,8 +61,8 @@ declare
   v_moved integer;
   v_promoted integer := 0;
 begin
-  select q.name, q.mode = 'fifo' and q.admission_flags & {flag.is_placed} > 0, q.mode, case when q.mode = 'fifo' then 1 when q.group_max_in_flight > 0 then q.group_max_in_flight
-    else 1000 end,
+  select q.name, q.mode = 'fifo' and q.admission_flags & {flag.is_placed} > 0, q.mode, case when q.mode = 'fifo' then 1
+    when q.group_max_in_flight > 0 then q.group_max_in_flight else 1000 end,
     q.group_release_interval_seconds, coalesce((
       select max(signalbox.floor_time(h.floor)) from signalbox.claim_floor h where h.queue_id = q.queue_id
         and h.kind = {floor.lane_hint}
@@ -153,7 +153,7 @@ begin
         ) then 0 else 1 end;
       end if;
       if v_is_placed and signalbox._waits_for_source(v_name, v_lane) then
-        v_free := 0; -- whoever lets it go writes a wake-up row (_note_placement, fleet_release_groups)
+        v_free := 0; -- a release writes a wake-up row (_note_placement, fleet_release_groups)
       end if;
       v_moved := 0;
       if v_free > 0 then

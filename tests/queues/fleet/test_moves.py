@@ -1,4 +1,4 @@
-"""Moves of partitions: nothing is lost, twice or out of order, whoever sends and receives meanwhile."""
+"""A move of partitions loses nothing, sends nothing twice, and keeps the order of groups."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_a_queue_on_one_cell_runs_the_statements_of_any_queue(cells: Cells) -> N
 
 
 def _reads(connection: psycopg.Connection[Any], queue: str) -> int:
-    """How often one transaction reads the tables of the fleet, for a send of each kind."""
+    """Count the reads of the tables of the fleet by one transaction with a send of each kind."""
     with connection.transaction():
         for options in ({}, {"group_id": "g"}, {"deduplication_id": "d"}):
             raw_send(connection, queue, **options)
