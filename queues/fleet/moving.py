@@ -37,6 +37,10 @@ FENCE_POLL_SECONDS = 0.01
 KEYS_TOGETHER = 5_000
 GROUPS_TOGETHER = 500
 
+TAKE_KEYS = (
+    "select signalbox.fleet_take_keys(%s, %s::text[], %s::bigint[], %s::bytea[], %s::timestamptz[], %s::timestamptz[])"
+)
+
 KnownKeys = set[int]
 
 
@@ -139,7 +143,7 @@ def copy_keys(source: psycopg.Connection[Any], target: psycopg.Connection[Any], 
         known.update(hash((row[0], row[3])) for row in fresh)
         if fresh:
             columns = [list(column) for column in zip(*fresh, strict=True)]
-            target.execute("select signalbox.fleet_take_keys(%s, %s, %s, %s, %s, %s)", [move.queue, *columns])
+            target.execute(TAKE_KEYS, [move.queue, *columns])
         copied += len(fresh)
     fetch("update signalbox.fleet_move set keys = keys + %s where move_id = %s returning keys", [copied, move.move_id])
 
@@ -147,12 +151,12 @@ def copy_keys(source: psycopg.Connection[Any], target: psycopg.Connection[Any], 
 def release_groups(source: psycopg.Connection[Any], target: psycopg.Connection[Any], move: Move) -> None:
     """Let the new cell hand out FIFO groups of which the old cell has none left."""
     after: str | None = None
-    while True:
+    while placements(move.queue)[0].is_fifo:
         row = target.execute(
             "select signalbox.fleet_waiting_groups(%s, %s, %s)", [move.queue, after, GROUPS_TOGETHER]
         ).fetchone()
         waiting = row[0] if row else []
-        if not waiting or not placements(move.queue)[0].is_fifo:
+        if not waiting:
             return
         emptied = source.execute("select signalbox.fleet_emptied_groups(%s, %s)", [move.queue, waiting]).fetchone()
         if emptied and emptied[0]:

@@ -7,7 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select count(*)::integer
   from (
-    select
+    select 1
     from signalbox.queue q
     cross join lateral (
       select r.message_id from signalbox.ready r where r.queue_id = q.queue_id
@@ -27,7 +27,7 @@ as $$
         ), {fleet.partitions}
       ) = any(fleet_remaining.partitions)
     union all
-    select
+    select 1
     from signalbox.queue q
     join signalbox.lane_slot h on h.queue_id = q.queue_id
     join signalbox.dead_letter d on d.message_id = h.message_id

@@ -11,7 +11,7 @@ declare
   v_lanes text[] := '{}';
 begin
   select q.queue_id into v_queue_id from signalbox.queue q where q.name = fleet_waiting_groups.queue;
-  for v_step in 1..1000 loop
+  loop
     v_lane := signalbox.next_lane(v_queue_id, v_lane);
     exit when v_lane is null or cardinality(v_lanes) >= fleet_waiting_groups.max_groups;
     if signalbox._waits_for_source(fleet_waiting_groups.queue, v_lane) then
