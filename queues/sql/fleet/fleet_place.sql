@@ -16,6 +16,7 @@ begin
   if not found then
     perform signalbox._refuse_unknown_queue(fleet_place.queue);
   end if;
+  perform signalbox._check_movable(q) from signalbox.queue q where q.name = fleet_place.queue;
   insert into signalbox.fleet_queue (queue, is_fifo, version) values (fleet_place.queue, v_mode = 'fifo', v_version);
   insert into signalbox.fleet_placement (queue, partition, cell, epoch, version)
   select fleet_place.queue, n.partition, d.cell, 1, v_version

@@ -196,6 +196,6 @@ def test_commands_print_documents(queue: str, monkeypatch: pytest.MonkeyPatch) -
 def test_a_queue_that_cannot_move_is_refused(cells: Cells, settings: dict[str, Any]) -> None:
     queue = f"moved-{uuid.uuid4().hex[:8]}"
     create_queue(queue, settings)
-    fleet.place(queue, ["a"], actor="test")
-    with pytest.raises(signalbox.InvalidArgument, match="cannot move"):
-        move(queue)
+    with pytest.raises(InvalidArgument, match="cannot move"):
+        fleet.place(queue, ["a"], actor="test")
+    assert fleet.placements(queue) == []
