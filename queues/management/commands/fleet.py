@@ -34,8 +34,8 @@ class Command(VerbCommand):
         move.add_argument("--dry-run", action="store_true", help="print what it would touch, and how long it takes")
         moves = verbs.add_parser("moves", help="list moves; pause, resume or cancel one")
         change = moves.add_mutually_exclusive_group()
-        for verb in ("pause", "resume", "cancel"):
-            change.add_argument(f"--{verb}", type=int, metavar="MOVE", help=f"{verb} this move")
+        for name in ("pause", "resume", "cancel"):
+            change.add_argument(f"--{name}", type=int, metavar="MOVE", help=f"{name} this move")
         runner = verbs.add_parser("run", help="carry out moves, and bring the directory to every cell, until stopped")
         runner.add_argument("--once", action="store_true", help="take each move one step, and end")
         for verb in (place, move, moves):
