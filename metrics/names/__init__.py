@@ -16,6 +16,25 @@ from metrics.names.queues import QUEUE_METRICS, SETTING_METRICS
 from metrics.names.streams import GROUP_METRICS, STREAM_METRICS
 from metrics.names.totals import FLEET_TOTALS, TENANT_TOTALS
 
+__all__ = [
+    "API_METRICS",
+    "FLEET_TOTALS",
+    "GROUPS_OMITTED",
+    "GROUP_METRICS",
+    "INSTALLATION_METRICS",
+    "METRICS",
+    "POSTGRES_METRICS",
+    "PROCESS_METRICS",
+    "QUEUES_OMITTED",
+    "QUEUE_METRICS",
+    "SETTING_METRICS",
+    "STATE_METRICS",
+    "STREAM_METRICS",
+    "TENANT_REFUSALS",
+    "TENANT_TOTALS",
+    "Metric",
+]
+
 METRICS: tuple[Metric[Any], ...] = (
     *QUEUE_METRICS,
     *SETTING_METRICS,
