@@ -261,9 +261,7 @@ def sqs_form(text: str) -> None:
 
 
 def sqs_json(text: str) -> None:
-    for operation in OPERATIONS.values():
-        with suppress(SqsError, Problem):
-            sqs_protocol.read_request(operation.input, text.encode())
+    sqs_protocol.read_request(OPERATIONS["SendMessageBatch"].input, text.encode())
 
 
 def aws_signature(text: str) -> None:

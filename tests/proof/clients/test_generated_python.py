@@ -15,14 +15,14 @@ import sys
 from generated import AuthenticatedClient
 from generated.api.messages import ack_message, get_message_outcome, nack_message, receive_messages, send_message
 from generated.api.queues import create_queue, get_queue
-from generated.models import Ack, NackType0, NewMessage, NewQueue, Problem, Receive
+from generated.models import Ack, Nack, NewMessage, NewQueue, Problem, Receive
 
 url, key, queue = sys.argv[1:]
 client = AuthenticatedClient(base_url=url, token=key)
 create_queue.sync(client=client, body=NewQueue(name=queue, backoff_base_seconds=0))
 sent = send_message.sync(queue, client=client, body=NewMessage(body={"order": 1}))
 first = receive_messages.sync(queue, client=client).messages[0]
-nack_message.sync(queue, first.receipt_handle, client=client, body=NackType0(error="late", delay_seconds=0))
+nack_message.sync(queue, first.receipt_handle, client=client, body=Nack(error="late", delay_seconds=0))
 again = receive_messages.sync(queue, client=client, body=Receive(max_messages=10, wait_seconds=5)).messages[0]
 assert (again.message_id, again.body, again.receive_count) == (sent.message_id, {"order": 1}, 2), again
 ack_message.sync(queue, again.receipt_handle, client=client, body=Ack(result={"total": 7}))
