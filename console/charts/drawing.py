@@ -75,6 +75,13 @@ class Chart:
     rows: Sequence[tuple[datetime | str, Sequence[str]]]  # the newest first
     x_labels: Sequence[str] = ()  # from the oldest to the newest; empty where the last point is now
     marks: Sequence[tuple[float, Mark]] = ()  # each with its horizontal position
+    form: str = ""  # of its moments and labels, for local time; empty where they stay in UTC
+    label_form: str = ""
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Return its first and last moment in milliseconds, as scripts count time."""
+        return round(self.times[0].timestamp() * 1_000), round(self.times[-1].timestamp() * 1_000)
 
     @property
     def empty(self) -> bool:
@@ -118,6 +125,8 @@ def draw(
             (axis.words(at) if axis else at, said) for at, said in zip(reversed(times), reversed(words), strict=True)
         ],
         x_labels=axis.labels if axis else (),
+        form=axis.form if axis else "second",
+        label_form=axis.label_form if axis else "",
         marks=[
             (round(x * PLOT_WIDTH, 1), mark) for mark in marks if axis and (x := axis.position(mark.at)) is not None
         ],

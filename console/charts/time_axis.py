@@ -19,18 +19,30 @@ class TimeAxis:
     end: datetime
     step: timedelta
 
+    @property
+    def form(self) -> str:
+        """The form of its moments, in which `times.js` writes them in local time. Steps of days are days in UTC."""
+        if self.step >= DAY:
+            return ""
+        if self.end - self.start > DAY:
+            return "moment"
+        return "minute" if self.step >= MINUTE else "second"
+
+    @property
+    def label_form(self) -> str:
+        """The form of its labels: in a range shorter than its marks in days, two labels would show one day."""
+        length = self.end - self.start
+        return "day" if length >= MARKS * DAY else "moment" if length > DAY else "minute"
+
     def words(self, when: datetime) -> str:
         """Format one moment for the pointer."""
-        moment = when.astimezone(UTC)
-        if self.end - self.start > DAY:
-            return f"{moment:%b} {moment.day} {moment:%H:%M}"
-        return f"{moment:%H:%M}" if self.step >= MINUTE else f"{moment:%H:%M:%S}"
+        return _write(when, self.form or "moment")
 
     @property
     def labels(self) -> Sequence[str]:
         """Return evenly spaced labels from the beginning to the end."""
         length = self.end - self.start
-        return [self._label(self.start + length * mark / MARKS) for mark in range(MARKS + 1)]
+        return [_write(self.start + length * mark / MARKS, self.label_form) for mark in range(MARKS + 1)]
 
     def position(self, when: datetime) -> float | None:
         """Return the place of a moment from 0 to 1; None outside."""
@@ -38,8 +50,10 @@ class TimeAxis:
         share = (when - self.start) / length if length else -1.0
         return share if 0 <= share <= 1 else None
 
-    def _label(self, when: datetime) -> str:
-        moment = when.astimezone(UTC)
-        if self.end - self.start >= MARKS * DAY:  # in a shorter range, two labels would show one day
-            return f"{moment:%b} {moment.day}"
-        return self.words(moment) if self.end - self.start > DAY else f"{moment:%H:%M}"
+
+def _write(when: datetime, form: str) -> str:
+    moment = when.astimezone(UTC)
+    if form == "second":
+        return f"{moment:%H:%M:%S}"
+    day, minute = f"{moment:%b} {moment.day}", f"{moment:%H:%M}"
+    return {"day": day, "minute": minute}.get(form, f"{day} {minute}")

@@ -18,7 +18,7 @@ class MomentField(forms.CharField):
     unit = "UTC"
 
     def __init__(self, **options: Any) -> None:
-        widget = forms.TextInput({"placeholder": EXAMPLE, "autocomplete": "off", "spellcheck": "false"})
+        widget = forms.TextInput({"placeholder": EXAMPLE, "autocomplete": "off", "spellcheck": "false", "data-utc": ""})
         super().__init__(**{"max_length": 40, "required": False, "widget": widget, **options})
 
     def prepare_value(self, value: Any) -> Any:

@@ -18,7 +18,7 @@ YEAR_SECONDS = 365 * 24 * 3600
 CHOICES = {
     "theme": {"auto": "Auto", "light": "Light", "dark": "Dark"},
     "density": {"regular": "Regular", "compact": "Compact"},
-    "zone": {"utc": "UTC", "local": "Local"},
+    "zone": {"local": "Local", "utc": "UTC"},
     "shortcuts": {"on": "On", "off": "Off"},
     "rows": {"50": "50", "25": "25", "100": "100", "200": "200"},
     "archive_group": {"closed": "Closed", "open": "Open"},

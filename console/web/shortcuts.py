@@ -39,6 +39,7 @@ ANYWHERE = ShortcutSection(
         Shortcut(("/",), "Go to the filter", "filter"),
         Shortcut(("a",), "Main action of the row, or of the page", "act"),
         Shortcut(("p",), "Pause or resume live updates", "pause"),
+        Shortcut(("u",), "Show times in UTC, or in local time again", "zone"),
         Shortcut(("?",), "Show these shortcuts", "help"),
     ),
 )

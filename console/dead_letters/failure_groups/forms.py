@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from console.filters.moments import MomentField
 from console.web.forms.fields import number_field, reason_field
 from dlq.failure_groups.models import GroupNote
 from dlq.failure_groups.notes import (
@@ -58,13 +59,7 @@ class StateForm(forms.Form):
 class SnoozeForm(forms.Form):
     """The end of a snooze: a time, a number of further failures, or the first of both."""
 
-    until = forms.DateTimeField(
-        label="Until (UTC)",
-        required=False,
-        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"],
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        error_messages={"invalid": "Enter a date and a time in UTC, such as 2026-01-31 10:30."},
-    )
+    until = MomentField(label="Until")
     failures = number_field("Or until it has", "", 1, MAX_SNOOZED_FAILURES, "more failures")
     reason = reason_field()
 

@@ -1,5 +1,7 @@
 // Shows the values of a chart under the pointer, or at the position that the arrow keys select in a focused chart.
 
+import { chartWords } from "./times.js";
+
 const positions = new WeakMap();
 
 function readOut(figure, index) {
@@ -7,7 +9,7 @@ function readOut(figure, index) {
   const at = Math.min(Math.max(index, 0), hits.length - 1);
   for (const hit of hits) hit.classList.toggle("at", hit === hits[at]);
   positions.set(figure, at);
-  figure.querySelector(".readout").textContent = hits[at].textContent;
+  figure.querySelector(".readout").textContent = chartWords(figure, hits[at].textContent, at, hits.length);
 }
 
 function reset(figure) {

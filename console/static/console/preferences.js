@@ -1,6 +1,6 @@
 // Applies a preference to the page at once. The server stores it in a cookie for the next page.
 
-import { tellTimes } from "./times.js";
+import { tellAllTimes } from "./times.js";
 
 document.addEventListener("submit", async (event) => {
   const form = event.target.closest("form[data-preference]");
@@ -11,7 +11,7 @@ document.addEventListener("submit", async (event) => {
   for (const button of form.querySelectorAll("button[aria-pressed]")) {
     button.setAttribute("aria-pressed", String(button === event.submitter));
   }
-  if (name === "zone") tellTimes();
+  if (name === "zone") tellAllTimes();
   if (name === "shortcuts") {
     const mark = document.querySelector("form.filter kbd");
     if (mark) mark.hidden = value !== "on";

@@ -59,6 +59,7 @@ const ACTIONS = {
   filter: () => document.querySelector("form.filter input[name=q]")?.select(),
   act,
   pause: () => document.getElementById("live-pause")?.click(),
+  zone: () => document.querySelector("button[name=zone][aria-pressed=false]")?.click(),
   help: () => dialog.showModal(),
   next: () => moveRow(1),
   previous: () => moveRow(-1),
