@@ -26,6 +26,7 @@ from console.filters.list_filter_grammar import Key, parse
 from console.queues import head as queue_head
 from console.web import pagination
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange_newest
 from console.web.wording import plural
 from dlq.filters import FilterError
 from dlq.filters import parse as parse_filter
@@ -40,6 +41,13 @@ _PAGES = {"message": "message_find", "plan": "redrive_plan"}
 LINKED = (*(f"{noun}_id" for noun in (*NUMBERED, "plan")), "fingerprint")
 """What of `details` `links` says."""
 MAX_FINGERPRINT = 600
+
+
+COLUMNS: Columns[AuditEvent] = {
+    "actor": lambda event: event.actor,
+    "action": lambda event: event.action,
+    "queue": lambda event: event.queue_name or None,
+}
 
 
 @require_safe
@@ -76,9 +84,10 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, events: QuerySet[AuditEvent]) -> dict[str, Any]:
-    page = pagination.by_id(events, "audit_event_id", request)
-    page = replace(page, rows=visible_events(page.rows, roles.reach(request.user, "see_metadata")))
-    return {"page": page, "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'action')} shown")}
+    listed = arrange_newest(request, events, "audit_event_id", COLUMNS, time="at")
+    shown = visible_events(listed.page.rows, roles.reach(request.user, "see_metadata"))
+    page, words = replace(listed.page, rows=shown), f"{plural(len(shown), 'action')} shown{listed.limits}"
+    return {"page": page, "sort": listed.links, "pager": pagination.pager(request, page, words)}
 
 
 def select(events: QuerySet[AuditEvent], text: str) -> tuple[QuerySet[AuditEvent], FilterError | None]:

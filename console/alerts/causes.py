@@ -33,6 +33,10 @@ class Cause:
         return "bad" if self.first.episode.severity == "critical" or self.redrive_url else "warn"
 
     @property
+    def icon(self) -> str:
+        return "breaching" if self.tone == "bad" else self.first.icon
+
+    @property
     def details(self) -> list[str]:
         """The texts below the first sentence: the other descriptions, each once."""
         texts = [text for line in self.lines for text in (line.episode.sentence, *line.episode.descriptions)]

@@ -19,7 +19,7 @@ from metrics.alerts import channels, notifications
 from metrics.alerts.channels import MIN_SECRET_CHARACTERS, ChannelFields, Kind
 from metrics.alerts.models import TEXT_CHARACTERS, AlertChannel
 
-KINDS = {Kind.MAIL: "Mail", Kind.WEBHOOK: "Webhook", Kind.SLACK: "Slack-compatible"}
+KINDS = {Kind.MAIL: "mail", Kind.WEBHOOK: "webhook", Kind.SLACK: "Slack-compatible"}
 ADDRESSES = {
     Kind.MAIL: ("Mail addresses", "Separated by commas."),
     Kind.WEBHOOK: ("URL", "Gets each notification as a signed POST with a JSON body."),
@@ -121,7 +121,7 @@ def new(request: HttpRequest, kind: str) -> HttpResponse:
             made = channels.create(kind, form.values(), actor=request.user.get_username())
             messages.success(request, f"Created the channel {made}. Send a test to see that it works.")
             return redirect("alert_channel", made.pk)
-    return _shown(request, form, kind, f"New channel: {KINDS[Kind(kind)]}")
+    return _shown(request, form, kind, f"New {KINDS[Kind(kind)]} channel")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -24,6 +24,7 @@ from console.filters.list_filter_grammar import Key, select
 from console.web import pagination
 from console.web.htmx import render_page
 from console.web.sidebar import Badge
+from console.web.sorting import Columns, arrange_newest
 from console.web.wording import plural
 from dlq.filters import FilterError
 from metrics.alerts import alert_list, message_text, receiving
@@ -156,15 +157,25 @@ class Row:
         return one.target if one.alert_channel is not None else shown_address(one.channel, one.target)
 
 
+COLUMNS: Columns[Notification] = {
+    "message": lambda one: message_text.subject(one.news),
+    "to": lambda one: one.target,
+    "attempts": lambda one: one.attempts,
+    "delivered": lambda one: one.sent_at,
+}
+
+
 @require_safe
 @requires("see_metadata")
 def notifications(request: HttpRequest) -> HttpResponse:
     """GET /alerts/notifications: every message, newest first."""
-    page = pagination.by_id(Notification.objects.all(), "notification_id", request)
+    listed = arrange_newest(request, Notification.objects.all(), "notification_id", COLUMNS, time="created")
+    page = listed.page
     context = {
         "title": "Notifications",
         "rows": [Row(one) for one in page.rows],
-        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'message')} shown"),
+        "sort": listed.links,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'message')} shown{listed.limits}"),
         "has_channels": deliveries.set_by_environment() or AlertChannel.objects.filter(enabled=True).exists(),
     }
     return render_page(request, "alerts/notifications.html", "alerts/_notifications.html", context)

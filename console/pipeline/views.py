@@ -19,6 +19,7 @@ from console.access.roles import requires
 from console.web import pagination
 from console.web.forms.fields import tell
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange_newest
 from console.web.wording import plural
 from dlq.jobs import workers
 from pipeline.jobs import starting
@@ -57,16 +58,29 @@ class ServerShown:
         return self.at.used_at + timedelta(seconds=self.at.idle_seconds)
 
 
+COLUMNS: Columns[Run] = {
+    "run": lambda run: run.get_kind_display(),
+    "state": lambda run: run.state,
+    "rows": lambda run: run.rows,
+    "bytes": lambda run: run.bytes,
+    "rate": lambda run: run.rows_per_second,
+    "files": lambda run: run.number_of_files,  # type: ignore[attr-defined]
+    "by": lambda run: run.started_by,
+}
+
+
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /pipeline: the archive's progress, and the runs, newest first."""
-    page = pagination.by_id(_runs(), "run_id", request)
+    listed = arrange_newest(request, _runs(), "run_id", COLUMNS, time="started")
+    page = listed.page
     at, server = archive_horizon.read(), servers.latest()
     context = {
         "title": "Runs",
         "page": page,
-        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'run')} shown"),
+        "sort": listed.links,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'run')} shown{listed.limits}"),
         "horizon": at,
         "horizon_is_old": at and at.holds and at.moved_at < datetime.now(UTC) - timedelta(seconds=OLD_SECONDS),
         "server": ServerShown(server, datetime.now(UTC)) if server else None,

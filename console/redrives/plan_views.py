@@ -20,6 +20,7 @@ from console.redrives.forms import PlanForm, RunForm, initial_of
 from console.web import pagination
 from console.web.forms.fields import refusals
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange_newest
 from console.web.wording import plural
 from dlq.filters import FilterError
 from dlq.jobs import confirmations
@@ -113,13 +114,24 @@ def destinations(request: HttpRequest) -> list[str]:
     return list(names.values_list("name", flat=True)[:MAX_QUEUES_OFFERED])
 
 
+COLUMNS: Columns[Plan] = {
+    "plan": lambda plan: plan.plan_id,
+    "filter": lambda plan: plan.filter_text,
+    "messages": lambda plan: plan.count,
+    "runs": lambda plan: len(plan.redrives.all()),
+    "by": lambda plan: plan.created_by,
+}
+
+
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /redrives/plans: all plans, newest first."""
-    page = jobs.seen(request, pagination.by_id(Plan.objects.prefetch_related("redrives"), "plan_id", request))
-    pager = pagination.pager(request, page, f"{plural(len(page.rows), 'plan')} shown")
-    context = {"title": "Plans", "page": page, "pager": pager}
+    plans_made = Plan.objects.prefetch_related("redrives")
+    listed = arrange_newest(request, plans_made, "plan_id", COLUMNS, time="created")
+    page = jobs.seen(request, listed.page)
+    pager = pagination.pager(request, page, f"{plural(len(page.rows), 'plan')} shown{listed.limits}")
+    context = {"title": "Plans", "page": page, "pager": pager, "sort": listed.links}
     return render_page(request, "redrives/plans/plans.html", "redrives/plans/_plans.html", context)
 
 

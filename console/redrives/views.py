@@ -22,6 +22,7 @@ from console.web import pagination
 from console.web.forms import refused
 from console.web.forms.fields import tell
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange_newest
 from console.web.wording import plural
 from dlq.filters import parse
 from dlq.jobs.models import Deletion, Purge, Redrive
@@ -45,11 +46,25 @@ CHANGES = {
 }
 
 
+COLUMNS: Columns[Redrive] = {
+    "redrive": lambda job: job.redrive_id,
+    "state": lambda job: job.state,
+    "filter": lambda job: job.filter_text,
+    "from": lambda job: ", ".join(job.source_queues),
+    "to": lambda job: job.target_queue,
+    "sent": lambda job: job.moved,
+    "succeeded": lambda job: job.succeeded,
+    "rate": lambda job: job.rate_per_second,
+    "by": lambda job: job.created_by,
+}
+
+
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /redrives: all redrives, newest first, and the latest plans, deletions and purges."""
-    page = jobs.seen(request, pagination.by_id(Redrive.objects.all(), "redrive_id", request))
+    listed = arrange_newest(request, Redrive.objects.all(), "redrive_id", COLUMNS, time="started")
+    page = jobs.seen(request, listed.page)
     removals = [
         *jobs.seen_of(request, Deletion.objects.order_by("-deletion_id")[:LATEST_REMOVALS]),
         *jobs.seen_of(request, Purge.objects.order_by("-purge_id")[:LATEST_REMOVALS]),
@@ -57,7 +72,8 @@ def browse(request: HttpRequest) -> HttpResponse:
     context = {
         "title": "Jobs",
         "page": page,
-        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown"),
+        "sort": listed.links,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown{listed.limits}"),
         "plans": jobs.seen_of(request, Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS]),
         "removals": sorted(removals, key=lambda job: job.created_at, reverse=True)[:LATEST_REMOVALS],
     }

@@ -168,10 +168,10 @@ def draw_charts(group: ConsumerGroup, shown: Range) -> list[Chart]:
     axis = TimeAxis(steps[0].at, steps[-1].at, timedelta(seconds=shown.step_seconds))
     past, each = Past(steps, axis, ()), wording.span(shown.step_seconds)
     allowed, behind = group.stream.alert_group_lag_seconds, [step.lag_seconds for step in steps]
-    lag = [Series("behind", "ready", [step.lag_messages for step in steps], filled=True)]
-    age = [Series("age of the oldest message without a commit", "leased", behind, filled=True)]
-    words = f"its age; {wording.span(allowed)} allowed"
-    members = [Series("reading", "scheduled", [step.members for step in steps])]
+    lag = [Series("lag", "ready", [step.lag_messages for step in steps], filled=True)]
+    age = [Series("age of the oldest uncommitted message", "leased", behind, filled=True)]
+    words = f"limit {wording.span(allowed)}"
+    members = [Series("members", "scheduled", [step.members for step in steps])]
     return [
         past.draw("Lag in messages", lag, f"maximum per {each}"),
         past.draw("Lag in time", age, words, wording.span, threshold_near(behind, allowed)),

@@ -38,9 +38,12 @@ register.simple_tag(sparklines.share_bar, name="share")
 
 
 @register.inclusion_tag("components/_heading.html")
-def heading(links: Mapping[str, SortLink], name: str, label: str, kind: str = "") -> dict[str, object]:
-    """Draw the heading of a column that sorts; `kind` is its class, such as `n` for numbers."""
-    return {"link": links.get(name), "label": label, "kind": kind}
+def heading(links: Mapping[str, SortLink] | str, name: str, label: str, kind: str = "") -> dict[str, object]:
+    """Draw the heading of a column; `kind` is its class, such as `n` for numbers.
+
+    Without `links`, as where a page shows the newest rows of another list, the column does not sort.
+    """
+    return {"link": None if isinstance(links, str) else links.get(name), "label": label, "kind": kind}
 
 
 @register.simple_tag

@@ -75,16 +75,18 @@ def place(request: HttpRequest) -> PagePosition:
     return PagePosition(request.GET.get("before", "")[:100], request.GET.get("after", "")[:100])
 
 
-def by_id(query: QuerySet[Any], field: str, request: HttpRequest) -> Page[Any]:
-    """A page of `query` with the newest first, by the unique positive integer `field`. One query."""
+def by_id(query: QuerySet[Any], field: str, request: HttpRequest, *, oldest_first: bool = False) -> Page[Any]:
+    """A page of `query` by the unique positive integer `field`, the newest first unless `oldest_first`. One query."""
     at = place(request)
-    newer_than, older_than = whole(at.before), whole(at.after)
-    if newer_than is not None:
-        found = query.filter(**{f"{field}__gt": newer_than}).order_by(field)
-    elif older_than is not None:
-        found = query.filter(**{f"{field}__lt": older_than}).order_by(f"-{field}")
+    before, after = whole(at.before), whole(at.after)
+    onwards, back, reverse = ("gt", "lt", "-") if oldest_first else ("lt", "gt", "")
+    forward_order = field if oldest_first else f"-{field}"
+    if before is not None:
+        found = query.filter(**{f"{field}__{back}": before}).order_by(f"{reverse}{field}")
+    elif after is not None:
+        found = query.filter(**{f"{field}__{onwards}": after}).order_by(forward_order)
     else:
-        found, at = query.order_by(f"-{field}"), PagePosition()
+        found, at = query.order_by(forward_order), PagePosition()
     most = size(request)
     rows = list(found[: most + 1])
     return page_of(rows, most, at, [str(getattr(row, field)) for row in rows])

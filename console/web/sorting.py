@@ -1,19 +1,28 @@
-"""Lists that are read as a whole: sorted on the server by any of their columns, which the page names."""
+"""Lists sorted on the server by any of their columns, which the page names.
+
+A short list is read as a whole. Of a list of any length the newest rows are read, as many as a page can sort at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from console.web import pagination
 from console.web.pagination import SortLink, sort_links
+from console.web.wording import number
+from dlq.search.pages import Page
 
 Row = TypeVar("Row")
 Value = str | float | datetime | None
 Columns = Mapping[str, Callable[[Row], Value]]
+MAX_SORTED = 1_000
+"""Rows of a long list that a page sorts by another column than its time."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,49 @@ class Sorted(Generic[Row]):
 
     rows: list[Row]
     links: Mapping[str, SortLink]
+
+
+@dataclass(frozen=True)
+class SortedPage(Generic[Row]):
+    """A page of a list of any length, the links of the columns, and what the foot says of the order."""
+
+    page: Page[Row]
+    links: Mapping[str, SortLink]
+    limits: str
+
+
+def arrange_newest(
+    request: HttpRequest, query: QuerySet[Any], field: str, columns: Columns[Any], *, time: str
+) -> SortedPage[Any]:
+    """Sort a list of any length by the column in `?sort=`. One query, which the index of `field` bounds.
+
+    The column called `time` follows `field`: it sorts the whole list, and the newest rows come first without `?sort=`.
+    Another column sorts the newest MAX_SORTED rows, and the foot of the list says so.
+    """
+    sort = request.GET.get("sort", "")[:100]
+    if sort.removeprefix("-") in columns:
+        return _page_of_newest(request, list(query.order_by(f"-{field}")[:MAX_SORTED]), columns, time)
+    page = pagination.by_id(query, field, request, oldest_first=sort == time)
+    links = sort_links(request, time if sort == time else f"-{time}", _firsts(page.rows, columns, time))
+    return SortedPage(page, links, "")
+
+
+def _page_of_newest(request: HttpRequest, rows: list[Any], columns: Columns[Any], time: str) -> SortedPage[Any]:
+    sort = request.GET["sort"][:100]
+    arranged, size, at = arrange(request, rows, columns).rows, pagination.size(request), pagination.place(request)
+    start = min(pagination.whole(at.before or at.after) or 0, len(rows))
+    page = Page(
+        arranged[start : start + size],
+        before=str(max(start - size, 0)) if start else "",
+        after=str(start + size) if start + size < len(rows) else "",
+    )
+    limits = f", sorted among the newest {number(MAX_SORTED)}" if len(rows) == MAX_SORTED else ""
+    return SortedPage(page, sort_links(request, sort, _firsts(rows, columns, time)), limits)
+
+
+def _firsts(rows: Sequence[Any], columns: Columns[Any], time: str = "") -> dict[str, str]:
+    firsts = {name: name if _is_text(rows, of) else f"-{name}" for name, of in columns.items()}
+    return firsts | ({time: f"-{time}"} if time else {})
 
 
 def arrange(request: HttpRequest, rows: Iterable[Row], columns: Columns[Row]) -> Sorted[Row]:
@@ -33,8 +85,7 @@ def arrange(request: HttpRequest, rows: Iterable[Row], columns: Columns[Row]) ->
     rows, sort = list(rows), request.GET.get("sort", "")[:100]
     value = columns.get(sort.removeprefix("-"))
     arranged = rows if value is None else _by(rows, value, descends=sort.startswith("-"))
-    firsts = {name: name if _is_text(rows, of) else f"-{name}" for name, of in columns.items()}
-    return Sorted(arranged, sort_links(request, sort if value else "", firsts))
+    return Sorted(arranged, sort_links(request, sort if value else "", _firsts(rows, columns)))
 
 
 def _by(rows: list[Row], value: Callable[[Row], Value], *, descends: bool) -> list[Row]:
@@ -50,5 +101,5 @@ def _comparable(value: Value) -> tuple[str, float]:
     return "", value.timestamp() if isinstance(value, datetime) else float(value or 0)
 
 
-def _is_text(rows: list[Row], value: Callable[[Row], Value]) -> bool:
+def _is_text(rows: Sequence[Row], value: Callable[[Row], Value]) -> bool:
     return isinstance(next((found for row in rows if (found := value(row)) is not None), None), str)

@@ -48,7 +48,7 @@ RULES = {
             "expiry",
             "integer",
             24,
-            "A job without a decision expires after this time. Default: 24.",
+            "A job without a decision expires after this time.",
             unit="hours",
             minimum=1,
             maximum=720,

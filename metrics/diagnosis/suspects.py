@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import wraps
 
 from metrics.diagnosis.evidence import Evidence
-from metrics.wording import span
+from metrics.wording import NO_BREAK, span
 
 
 class Cause(StrEnum):
@@ -117,7 +117,7 @@ def speed(per_second: float) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
+    return f"{share * 100:.0f}{NO_BREAK}%"
 
 
 def period(seconds: float) -> str:

@@ -146,7 +146,7 @@ def test_a_poison_message_raises_an_alert_and_can_be_repaired(
     assert "Prometheus" in shown.text
     assert shown.link(holder) == f"/queues/{holder}"
     assert "CorruptImage" in viewer.see(shown.link("View errors")).text
-    wait_for(lambda: viewer.see(f"/queues/{engine.queue}"), "SignalboxDeadLetters firing since")
+    wait_for(lambda: viewer.see(f"/queues/{engine.queue}"), "SignalboxDeadLetters fired")
     assert "Mitigation" in viewer.see(shown.link("Runbook of SignalboxDeadLetters")).text
     wait_until(lambda: alert_list.read_watchdog().seen_at is not None, "the watchdog")
 

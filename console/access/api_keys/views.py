@@ -20,6 +20,7 @@ from console.api.sqs.accounts import endpoint_url
 from console.web import pagination
 from console.web.forms.fields import ReasonForm, reason_field, refuse, suggest
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange_newest
 from console.web.wording import plural
 from dlq.filters.readings import MisreadError, duration
 from queues.errors import InvalidArgument
@@ -75,6 +76,16 @@ class ApiKeyForm(forms.Form):
         return [(name, words, name in chosen) for name, words in CHOICES]
 
 
+COLUMNS: Columns[ApiKey] = {
+    "name": lambda key: key.name,
+    "scopes": lambda key: " ".join(key.scopes),
+    "queues": lambda key: f"{key.queue_prefix} {key.tenant_name or ''}",
+    "limits": lambda key: key.rate_per_second,
+    "used": lambda key: key.last_used_at,
+    "ends": lambda key: key.revoked_at or key.expires_at,
+}
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("administer")
 @sensitive_variables("made")
@@ -85,11 +96,14 @@ def browse(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and (made := _create(request, form)) is not None:
         return _show_once(request, made)
     revoked = request.GET.get("show") == "revoked"
-    page = pagination.by_id(ApiKey.objects.filter(revoked_at__isnull=not revoked), "api_key_id", request)
+    keys_now = ApiKey.objects.filter(revoked_at__isnull=not revoked)
+    listed = arrange_newest(request, keys_now, "api_key_id", COLUMNS, time="created")
+    shown = len(listed.page.rows)
     context = {
         "title": "API keys",
-        "page": page,
-        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'key')} shown"),
+        "page": listed.page,
+        "sort": listed.links,
+        "pager": pagination.pager(request, listed.page, f"{plural(shown, 'key')} shown{listed.limits}"),
         "revoked": revoked,
         "form": form,
     }

@@ -93,9 +93,9 @@ def test_queue_overview_and_sidebar_show_a_firing_alert(viewer: Browser, engine:
     for path in (f"/queues/{engine.queue}", f"/queues/{engine.queue}-dlq"):
         text = viewer.see(path).text
         assert f"SignalboxDeadLetters of {engine.queue}-dlq at length" in text
-        assert "SignalboxDeadLetters firing since" in text
+        assert "SignalboxDeadLetters fired" in text
     overview = viewer.see("/")
-    said = f"1 alert firing in {engine.queue}-dlq: SignalboxDeadLetters of {engine.queue}-dlq at length"
+    said = f"1 alert firing in {engine.queue}-dlq. SignalboxDeadLetters of {engine.queue}-dlq at length"
     assert said in overview.text
     assert "Alerts 1 (1 alert firing)" in overview.text
 
@@ -107,7 +107,7 @@ def test_a_resolved_alert_says_when(viewer: Browser, engine: Engine) -> None:
     page = viewer.see("/alerts")
     assert "No firing alerts" in page.text
     assert "2026-11-20 10:30:00 UTC" in page.html
-    assert "firing since" not in viewer.see(f"/queues/{engine.queue}").text
+    assert " fired " not in viewer.see(f"/queues/{engine.queue}").text
 
 
 def test_what_ends_while_the_page_is_made_is_still_on_it(

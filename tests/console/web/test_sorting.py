@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import RequestFactory
 from django.utils import timezone
 
+from console.web import sorting
 from console.web.sorting import arrange
 from dlq.masking import rules
 from dlq.search import saved_filters
 from metrics.alerts import channels, silences
 from metrics.alerts.channels import ChannelFields
 from metrics.alerts.models import AlertChannel, Silence
+from queues import audit
 from queues.control import queues, streams
+from queues.models import Queue
 from tests.console.browsers import Browser
 from tests.engine import Engine
 
@@ -61,6 +66,7 @@ def lists(engine: Engine, commits: None) -> Iterator[None]:
     silences.create(alert="", queue=engine.queue, ends_at=at, comment="x", actor="ann")
     channels.create("mail", ChannelFields("sorted", "ann@example.org"), actor="ann")
     rule = rules.add(part="payload", path="card", queue=engine.queue, actor="ann")
+    call_command("apikey", "create", "sorted", "--scopes", "send", stdout=io.StringIO())
     kept = saved_filters.save("dead-letters", "sorted", f"queue:{engine.queue}", owner="test-admin", shared=False)
     streams.create_stream(f"{engine.queue}-log", {}, actor="ann")
     yield
@@ -80,6 +86,8 @@ def test_every_list_sorts_by_each_of_its_columns(admin: Browser, lists: None) ->
         "/masking",
         "/saved-filters",
         "/streams",
+        "/audit",
+        "/api-keys",
     ):
         links = [one.attributes["href"] for one in admin.see(address).all("a", class_="sort")]
         assert len(links) >= 4, address
@@ -101,3 +109,28 @@ def test_the_order_goes_through_the_pages_and_stays_with_a_filter(viewer: Browse
     assert (len(first.rows()), len(second.rows())) == (25, 5)
     assert second.one("th", aria_sort="descending").text == "Queue ↓"
     assert first.fields()["sort"] == "-queue"  # the filter bar keeps the order
+
+
+def test_a_long_list_sorts_its_newest_rows_and_says_so(
+    viewer: Browser, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time sorts the whole list, through the index of its ids; every other column sorts the newest rows."""
+    queue = Queue.objects.get(pk=engine.queue_id)
+    for number in range(60):
+        audit.record(f"actor-{number * 7 % 60:02}", "test.note", queue)
+    address = f"/queues/{engine.queue}/audit"
+
+    oldest = viewer.see(address, sort="at", rows="25")
+    newer = viewer.see(oldest.link("Next page"))
+    assert "actor-00" in oldest.text
+    assert "actor-53" not in oldest.text + newer.text  # the newest
+    assert viewer.see(newer.link("Previous page")).rows() == oldest.rows()
+
+    monkeypatch.setattr(sorting, "MAX_SORTED", 40)
+    first = viewer.see(address, sort="actor", rows="25")
+    second = viewer.see(first.link("Next page"))
+    actors = [row.split("actor-")[1][:2] for page in (first, second) for row in page.rows()]
+    assert actors == sorted(actors)
+    assert len(actors) == 40
+    assert "25 actions shown, sorted among the newest 40" in first.text
+    assert viewer.see(second.link("Previous page")).rows() == first.rows()
