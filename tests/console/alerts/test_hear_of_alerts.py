@@ -80,7 +80,7 @@ def test_a_long_or_turned_text_leaves_the_page_readable(viewer: Browser, engine:
 
     for path in ("/alerts", f"/queues/{engine.queue}"):
         page = viewer.see(path)
-        assert "s" * 200 in page.text
+        assert ("s" if path == "/alerts" else "d") * 200 in page.text
         assert "s" * 300 not in page.text
         assert "d" * 500 not in page.text
         assert "<bdi>\u202eeslaF</bdi>" in page.html

@@ -22,7 +22,7 @@ from metrics.alerts.models import AlertChannel, Silence
 from queues import audit
 from queues.control import queues, streams
 from queues.models import Queue
-from tests.console.browsers import Browser
+from tests.console.browsers import Browser, Page
 from tests.engine import Engine
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -124,13 +124,17 @@ def test_a_long_list_sorts_its_newest_rows_and_says_so(
     newer = viewer.see(oldest.link("Next page"))
     assert "actor-00" in oldest.text
     assert "actor-53" not in oldest.text + newer.text  # the newest
-    assert viewer.see(newer.link("Previous page")).rows() == oldest.rows()
+    assert _actors(viewer.see(newer.link("Previous page"))) == _actors(oldest)
 
     monkeypatch.setattr(sorting, "MAX_SORTED", 40)
     first = viewer.see(address, sort="actor", rows="25")
     second = viewer.see(first.link("Next page"))
-    actors = [row.split("actor-")[1][:2] for page in (first, second) for row in page.rows()]
+    actors = _actors(first) + _actors(second)
     assert actors == sorted(actors)
     assert len(actors) == 40
     assert "25 actions shown, sorted among the newest 40" in first.text
-    assert viewer.see(second.link("Previous page")).rows() == first.rows()
+    assert _actors(viewer.see(second.link("Previous page"))) == _actors(first)
+
+
+def _actors(page: Page) -> list[str]:
+    return [row.split("actor-")[1][:2] for row in page.rows() if "actor-" in row]
