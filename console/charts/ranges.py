@@ -98,11 +98,11 @@ def of_request(request: HttpRequest, *, archived: bool = True) -> Range:
     if start or end:
         shown = _given(start, end, now)
     elif asked and asked not in RANGES:
-        shown = _last(USUAL, now, f"There is no range called {asked[:20]}: this is the last hour.")
+        shown = _last(USUAL, now, f"There is no range {asked[:20]}. The charts show the last hour.")
     else:
         shown = _last(asked or USUAL, now)
     if not archived and shown.of_days:
-        shown = _last("14d", now, "This is kept for two weeks: these are the last.")
+        shown = _last("14d", now, "This history is kept for 14 days. The charts show all of it.")
     return replace(shown, archived=archived)
 
 
@@ -114,15 +114,17 @@ def _last(name: str, now: datetime, mistake: str = "") -> Range:
 def _given(start_text: str, end_text: str, now: datetime) -> Range:
     start, end = _read(start_text), _read(end_text) if end_text else now
     if start is None or end is None:
-        return _last(USUAL, now, "From and to are moments in UTC, such as 2026-01-31T14:30: this is the last hour.")
+        return _last(
+            USUAL, now, "From and To are times in UTC, such as 2026-01-31 14:30. The charts show the last hour."
+        )
     end = min(end, now)
     if start >= end:
-        return _last(USUAL, now, "From has to be before to, and not in the future: this is the last hour.")
+        return _last(USUAL, now, "From must be before To, and not in the future. The charts show the last hour.")
     if start >= now - KEPT - timedelta(minutes=1):
         start = max(start, now - KEPT)
         return Range("", start, end, _step(start, end, now))
     oldest = now - ARCHIVED
-    mistake = "" if start >= oldest - timedelta(minutes=1) else "History goes a year back, where an archive has it."
+    mistake = "" if start >= oldest - timedelta(minutes=1) else "History goes back one year, if it was archived."
     if end <= oldest:
         return _last("1y", now, mistake)
     start = max(start, oldest)

@@ -37,7 +37,7 @@ class MaskingForm(forms.Form):
         max_length=100, required=False, label="Queue or stream", help_text="Empty: all queues and streams."
     )
     tenant = forms.CharField(
-        max_length=100, required=False, help_text="All queues and streams of a tenant. Empty: see above."
+        max_length=100, required=False, help_text="All queues and streams of one tenant. Empty: every tenant."
     )
     reason = reason_field()
 

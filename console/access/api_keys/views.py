@@ -121,7 +121,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
     form.fields["reason"].help_text = "Recorded in the audit."
     if form.is_valid():
         if keys.revoke(key.pk, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
-            messages.success(request, f"The key {key.name} is revoked: within seconds it opens nothing any more.")
+            messages.success(request, f"The key {key.name} is revoked. Requests with it are refused within 5 seconds.")
         else:
             messages.warning(request, f"Nothing was changed: the key {key.name} was revoked already.")
         return redirect("api_keys")

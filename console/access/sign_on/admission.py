@@ -34,7 +34,7 @@ def admit(login: SocialLogin) -> User | str:
         with transaction.atomic():
             return _known(login) if login.is_existing else _unknown(login)
     except IntegrityError:
-        return "A person of that name, or you in another window, came in at the same moment. Try again."
+        return "Another login with this name finished at the same moment. Try again."
     except InvalidArgument as error:
         return f"Your roles cannot be given: {error}."
 

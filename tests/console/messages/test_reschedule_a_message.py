@@ -91,7 +91,7 @@ def test_several_are_run_or_rescheduled_from_the_list_up_to_a_bound(
     monkeypatch.setattr("console.messages.schedule_views.MAX_AT_ONCE", 1)
     engine.send("fourth", delay_seconds=9000)
     all_of_them = operator.see(f"/queues/{engine.queue}/reschedule", q="")
-    assert "One change takes at most 1: these are the earliest." in all_of_them.text
+    assert "One change takes at most 1 message. The list has the earliest." in all_of_them.text
     assert all_of_them.fields()["ids"] == str(third)
     values = {"ids": str(third), "due": "2199-12-31", "reason": "r"}
     far = operator.submit(f"/queues/{engine.queue}/reschedule", status=422, **values)
