@@ -15,6 +15,7 @@ from console.charts.time_axis import TimeAxis
 from console.web import wording
 
 PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, and text stays outside the SVG
+LABEL_WIDTH = 18  # of the number of a mark, in a narrow chart
 SECONDS_STEPS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 172_800, 604_800)
 
 Point = tuple[float, float]
@@ -79,6 +80,17 @@ class Chart:
     label_form: str = ""
 
     @property
+    def mark_labels(self) -> list[tuple[float, str, str, str]]:
+        """Return the labels of the marks: position, text, words and tone. Marks that stand together share one."""
+        labels: list[tuple[float, str, str, str]] = []
+        for marks in _close_together(self.marks):
+            (left, first), (right, last) = marks[0], marks[-1]
+            numbers = str(first.number) if first is last else f"{first.number}-{last.number}"
+            tone = next((mark.tone for _, mark in marks if mark.tone), "")
+            labels.append(((left + right) / 2, numbers, "; ".join(mark.words for _, mark in marks), tone))
+        return labels
+
+    @property
     def ends(self) -> tuple[int, int]:
         """Return its first and last moment in milliseconds, as scripts count time."""
         return round(self.times[0].timestamp() * 1_000), round(self.times[-1].timestamp() * 1_000)
@@ -131,6 +143,17 @@ def draw(
             (round(x * PLOT_WIDTH, 1), mark) for mark in marks if axis and (x := axis.position(mark.at)) is not None
         ],
     )
+
+
+def _close_together(marks: Sequence[tuple[float, Mark]]) -> list[list[tuple[float, Mark]]]:
+    """Group marks, which are in the order of time, whose labels would overlap."""
+    groups: list[list[tuple[float, Mark]]] = []
+    for x, mark in marks:
+        if groups and x - groups[-1][-1][0] < LABEL_WIDTH:
+            groups[-1].append((x, mark))
+        else:
+            groups.append([(x, mark)])
+    return groups
 
 
 def _stroke(series: Series, top: float, say: Callable[[float | None], str]) -> Stroke:

@@ -12,6 +12,7 @@ from console.charts import drawing as charts
 from console.charts import sparklines
 from console.charts.drawing import Series
 from console.charts.sparklines import Part
+from console.charts.time_axis import TimeAxis
 from console.charts.tones import TONES
 from console.web import wording
 from tests.console.browsers import Page
@@ -135,3 +136,15 @@ def test_charts_name_tones_by_meaning(path: str) -> None:
     meanings |= {"purged": "removed"}
 
     assert [(label, tone) for label, tone in named if tone != meanings.get(label, label)] == []
+
+
+def test_marks_that_stand_together_share_a_label() -> None:
+    start = datetime(2026, 1, 2, 11, tzinfo=UTC)
+    axis = TimeAxis(start, start + timedelta(hours=1), timedelta(minutes=1))
+    moments = [start + timedelta(minutes=minutes) for minutes in (10, 30, 30.5, 31, 50)]
+    marks = [charts.Mark(at, n, f"event {n}", "bad" if n == 3 else "") for n, at in enumerate(moments, 1)]
+
+    chart = charts.draw("Depth", [axis.start, axis.end], [], axis=axis, marks=marks)
+
+    assert [(numbers, tone) for _, numbers, _, tone in chart.mark_labels] == [("1", ""), ("2-4", "bad"), ("5", "")]
+    assert chart.mark_labels[1][2] == "event 2; event 3; event 4"
