@@ -102,7 +102,7 @@ def of_request(request: HttpRequest, *, archived: bool = True) -> Range:
     else:
         shown = _last(asked or USUAL, now)
     if not archived and shown.of_days:
-        shown = _last("14d", now, "This history is kept for 14 days. The charts show all of it.")
+        shown = _last("14d", now, "This history is kept for 14 days. The charts show the last 14 days.")
     return replace(shown, archived=archived)
 
 
