@@ -74,7 +74,8 @@ def _time(when: datetime, text: str, kind: str) -> SafeString:
 @register.simple_tag
 def chart_hits(chart: Chart) -> SafeString:
     """Draw what a chart says of a point that is pointed at. A template would take most of a page's time for it."""
-    return format_html_join("", "<rect class=hit x={} width={}><title>{}</title></rect>", chart.hits)
+    areas = format_html_join("", "<rect x={} width={}><title>{}</title></rect>", chart.hits)
+    return format_html("<g class=hits>{}</g>", areas)
 
 
 @register.simple_tag

@@ -150,7 +150,7 @@ def test_a_snooze_ends_at_its_time_or_by_hand(operator: Browser, scene: DeadLett
         ("", "", "Enter a time, a number of failures, or both."),
         ("2001-01-01T00:00", "", "the time is in the past"),
         ("soon", "", "is not a date or time"),
-        ("", "0", "greater than or equal to 1"),
+        ("", "0", "Enter a whole number from 1 to"),
     ],
 )
 def test_a_snooze_without_an_end_is_refused(

@@ -52,7 +52,7 @@ def test_a_groups_page_has_its_partitions_and_members(viewer: Browser, log: Log)
 def test_a_group_is_drawn_as_far_back_as_it_is_kept(viewer: Browser, log: Log) -> None:
     page = viewer.see(f"/streams/{log.name}/groups/slow?range=90d")
 
-    assert "This is kept for two weeks" in page.text
+    assert "This history is kept for 14 days" in page.text
     assert [one.text for one in page.all("a", aria_current="true")] == ["14d"]
     assert "90d" not in page.text
 
