@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -112,7 +113,7 @@ def test_two_weeks_are_drawn_and_stay_light(viewer: Browser, two_weeks: Engine) 
     page = viewer.see(f"/queues/{two_weeks.queue}/history", range="14d")
 
     assert len(page.all("figure")) == 7
-    assert len([one for one in page.all("rect") if "x" in one.attributes]) > 7 * 80
+    assert len(re.findall(r"<rect x=-?[0-9]", page.html)) > 7 * 80
     assert len(page.html.encode()) <= MOST_BYTES
     assert "style=" not in page.html
 
@@ -121,7 +122,7 @@ def test_two_weeks_are_drawn_and_stay_light(viewer: Browser, two_weeks: Engine) 
 def test_no_range_has_more_points_than_are_light(viewer: Browser, engine: Engine, shown: str) -> None:
     page = viewer.see(f"/queues/{engine.queue}/history", range=shown)
 
-    assert len([one for one in page.all("rect") if "x" in one.attributes]) <= 7 * (ranges.MAX_STEPS + 1)
+    assert len(re.findall(r"<rect x=-?[0-9]", page.html)) <= 7 * (ranges.MAX_STEPS + 1)
     assert len(page.html.encode()) <= MOST_BYTES
 
 
