@@ -6,9 +6,12 @@ from pathlib import Path
 
 from bench.archive.measuring import MILLIONS, measure_pipeline
 from bench.celery_brokers.comparison import measure_brokers
+from bench.client.senders import measure_senders
+from bench.client.workers import LEAST_MESSAGES, MESSAGES, measure_workers
 from bench.comparison import Arena, compare
-from bench.dead_letter_pages import measure_dead_letter_pages
-from bench.exporter import measure_exporter
+from bench.console.dead_letter_pages import measure_dead_letter_pages
+from bench.console.exporter import measure_exporter
+from bench.console.redrives import measure_redrives
 from bench.fairness import measure_fairness
 from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
@@ -17,14 +20,11 @@ from bench.peers.comparison import measure_peers
 from bench.peers.installing import missing_tools
 from bench.pgmq import PGMQ
 from bench.pgmq import install as install_pgmq
-from bench.redrives import measure_redrives
 from bench.report import Report
 from bench.scenarios import SCENARIOS
-from bench.senders import measure_senders
 from bench.server import ScratchServer
 from bench.sqs.comparison import measure_sqs
 from bench.streams import measure_streams
-from bench.workers import LEAST_MESSAGES, MESSAGES, measure_workers
 
 
 def main() -> None:

@@ -8,21 +8,21 @@ from dataclasses import asdict, dataclass
 
 from bench.archive.results import PipelineResults, pipeline_lines, pipeline_measurements
 from bench.celery_brokers.comparison import BrokerResults, broker_lines, broker_measurements
+from bench.client.senders import SenderResults, sender_lines, sender_measurements
+from bench.client.worker_table import worker_lines, worker_measurements
+from bench.client.workers import WorkerResults
 from bench.comparison import Results, Sample
-from bench.dead_letter_pages import PageTime, dead_letter_page_lines
-from bench.exporter import ExporterTime, exporter_lines
+from bench.console.dead_letter_pages import PageTime, dead_letter_page_lines
+from bench.console.exporter import ExporterTime, exporter_lines
+from bench.console.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.fairness import Waits
 from bench.measuring import Cost
 from bench.over_http.measuring import HttpResults, http_lines, http_measurements
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
-from bench.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.scenarios import TEXTBOOK
-from bench.senders import SenderResults, sender_lines, sender_measurements
 from bench.sqs.comparison import SqsResults, sqs_lines, sqs_measurements
 from bench.streams import StreamSample, stream_lines, stream_measurements
 from bench.tables import ratio, table_line
-from bench.worker_table import worker_lines, worker_measurements
-from bench.workers import WorkerResults
 
 HEADINGS = ("", "", "messages/s", "x", "CPU us", "x", "WAL bytes", "x")
 WIDTHS = (18, 26, 11, 6, 9, 6, 10, 6)

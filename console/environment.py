@@ -373,12 +373,15 @@ API_MAX_BODY_BYTES = env_number("API_MAX_BODY_BYTES", 10_000_000, low=1_000, hig
 API_DATABASE_CONNECTIONS = env_number("API_DATABASE_CONNECTIONS", 10, low=1, high=1_000)
 """Database connections of the HTTP API in one console process, at most. A waiting long poll holds none."""
 METRICS_TOKEN = env_text("METRICS_TOKEN", "")
-"""Bearer token for `/metrics` and `/metrics/queues`. Without it only programs of the same machine may read them.
+"""Bearer token for `/metrics` and the pages below it. Without it only programs of the same machine may read them.
 `/healthz` is always open and shows numbers only with the token. These addresses and `/alerts/webhook` also answer plain
 HTTP."""
 METRICS_MAX_SERIES = env_number("METRICS_MAX_SERIES", 200_000, low=1, high=100_000_000)
-"""Series of `/metrics/queues`, about 70 for each queue, at most. The youngest queues are left out;
-`signalbox_exporter_queues_omitted` counts them (docs/run/monitoring.md)."""
+"""Series of `/metrics/queues`, about 25 for each queue and 65 for one in detail, at most. The youngest queues
+are left out; `signalbox_exporter_queues_omitted` counts them (docs/run/monitoring.md)."""
+METRICS_DETAILED_QUEUES = env_number("METRICS_DETAILED_QUEUES", 50, low=0, high=1_000_000)
+"""Queues, the oldest first, with every bucket of their histograms on `/metrics/queues`. Queues asked for by name or
+tenant always have them (docs/run/monitoring.md)."""
 ALERTMANAGER_TOKEN = env_text("ALERTMANAGER_TOKEN", "")
 """Bearer token that Alertmanager sends to `/alerts/webhook` (docs/operate/alerts.md). Without it nothing is
 accepted."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
 
 from queues.settings import DURATION_BOUNDS
+from signalbox.fleet.map import PARTITIONS as PARTITIONS
 
 STATES = ("ready", "scheduled", "waiting", "leased", "dead", "held")
 """The states in which messages are counted: a dead letter is `dead` where it died, `held` in its dead-letter queue."""
@@ -127,6 +128,7 @@ class AdmissionFlag(IntFlag):
     REFUSES_SENDS = 16
     FEEDS_QUEUES = 32
     LIMITS_GROUPS = 64
+    IS_PLACED = 128
 
 
 class Outcome(StrEnum):

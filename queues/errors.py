@@ -6,6 +6,7 @@ from signalbox.errors import DeduplicationConflict as DeduplicationConflict
 from signalbox.errors import GroupNotFound as GroupNotFound
 from signalbox.errors import InMaintenance as InMaintenance
 from signalbox.errors import InvalidArgument as InvalidArgument
+from signalbox.errors import Moved as Moved
 from signalbox.errors import OpenTransaction as OpenTransaction
 from signalbox.errors import PayloadTooLarge as PayloadTooLarge
 from signalbox.errors import QueueClosed as QueueClosed

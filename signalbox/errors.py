@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +97,31 @@ class QueueClosed(SignalboxError):
 
 class StreamClosed(QueueClosed):
     """The stream is closed and accepts no messages."""
+
+
+@dataclass(eq=False, repr=False)
+class Moved(SignalboxError):
+    """Another cell of the fleet takes this message; nothing was done.
+
+    `cell` is that cell, `partition` the part of the queue and `epoch` the epoch of its placement, None for a message
+    without a key. `version` is that of the directory. `retry_after`, in seconds, is set while no cell takes the part.
+    """
+
+    version: int = 0
+    cell: str | None = None
+    partition: int | None = None
+    epoch: int | None = None
+    retry_after: float | None = None
+
+
+@dataclass(eq=False, repr=False)
+class PartlySent(SignalboxError):
+    """A batch went to several cells, and only some of them took their messages; the cause says why.
+
+    `ids` has the id of each message in the order of the payloads; None: it may not have been sent.
+    """
+
+    ids: Sequence[int | None] = ()
 
 
 @dataclass(eq=False, repr=False)
@@ -250,6 +275,7 @@ _BY_SQLSTATE: dict[str, Callable[[Refusal], SignalboxError]] = {
     "SB404": _not_found,
     "SB409": _deduplication_conflict,
     "SB413": lambda refusal: PayloadTooLarge(refusal.message),
+    "SB421": lambda refusal: Moved(refusal.message, **_facts(refusal)),
     "SB423": lambda refusal: (StreamClosed if refusal.column == "stream" else QueueClosed)(refusal.message),
     "SB424": _queue_in_use,
     "SB425": lambda refusal: WrongIsolation(refusal.message),

@@ -34,6 +34,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 os.environ.setdefault("HTTPS_ONLY", "false")  # the test client and the browser speak plain HTTP
 os.environ.setdefault("SPARK_CLASSES", str(Path(__file__).parents[1] / ".pytest_cache" / "spark"))
 os.environ.setdefault("PIPELINE_NICE", "false")  # what others leave is nothing while tests run
+os.environ["METRICS_DETAILED_QUEUES"] = "1000000"
 os.environ["METRICS_MAX_SERIES"] = "10000000"  # tests leave thousands of queues, and a new one is to be seen as well
 
 django.setup()

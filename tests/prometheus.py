@@ -67,10 +67,10 @@ def running_console() -> Iterator[int]:
 
 
 def write_settings(folder: Path, consoles: list[int]) -> None:
-    """Settings of a Prometheus that scrapes both pages of these replicas every second and has loaded our rules."""
+    """Settings of a Prometheus that scrapes all pages of these replicas every second and has loaded our rules."""
     targets = {"targets": [f"127.0.0.1:{port}" for port in consoles]}
-    queues = {"__metrics_path__": "/metrics/queues", "page": "queues"}
-    scrape = {"job_name": "signalbox", "static_configs": [targets, {**targets, "labels": queues}]}
+    pages = [{"__metrics_path__": f"/metrics/{page}", "page": page} for page in ("queues", "settings")]
+    scrape = {"job_name": "signalbox", "static_configs": [targets, *({**targets, "labels": page} for page in pages)]}
     settings = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": [str(RULES)],

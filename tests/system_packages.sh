@@ -6,7 +6,7 @@ set -euo pipefail
 # command:package
 tools=(
   chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager java:default-jre-headless
-  pgbouncer:pgbouncer /usr/lib/postgresql/15/bin/postgres:postgresql-15
+  pgbouncer:pgbouncer node:nodejs npm:npm /usr/lib/postgresql/15/bin/postgres:postgresql-15
   redis-server:redis-server
 )
 PATH="$PATH:/usr/sbin" # of daemons

@@ -9,8 +9,11 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -23,10 +26,20 @@ from console.api.core.request_body import read_body, read_json
 from console.api.core.shape import invalid
 from console.api.messages import deliveries, peeking, sending
 from console.api.redrives import reach
+from console.api.sqs.errors import SqsError
+from console.api.sqs.messages import attributes as sqs_attributes
+from console.api.sqs.messages.message_ids import read_receipt
+from console.api.sqs.operations import OPERATIONS
+from console.api.sqs.protocols import json as sqs_protocol
+from console.api.sqs.protocols import query as sqs_query
+from console.api.sqs.queues import attributes as sqs_queue_attributes
 from console.api.sqs.queues import configuring as sqs_configuring
+from console.api.sqs.queues import redrive_policies
+from console.api.sqs.signature import Request as SignedRequest
+from console.api.sqs.signature import Signature, read_signature
 from console.filters.list_filter_grammar import Key
 from console.filters.list_filter_grammar import parse as parse_terms
-from console.web.forms import JsonTextField
+from console.web.forms.fields import JsonTextField
 from dlq.erasure import target
 from dlq.filters import complete
 from dlq.filters import parse as parse_filter
@@ -107,8 +120,6 @@ TEXTS: Texts = {
     "trace": lambda size: "00-" + "a" * size,
     "spaces": lambda size: " " * size,
     "minuses": lambda size: "-" * size,
-    "base64": lambda size: "YWFh" * (size // 4),
-    "dates": lambda size: "2026-01-01T00:00:00" + ".1" * (size // 2),
 }
 LONG_JSONS = (
     "a name twice",
@@ -144,6 +155,41 @@ YAML_SCALARS: Texts = {
     "a long text": lambda size: 'a: "' + "\\n" * (size // 2) + '"',
     "underscores": lambda size: "a: 1" + "_" * size,
     "tags": lambda size: "a: !" + "b" * size,
+}
+
+FORMS: Texts = {
+    "fields": lambda size: "".join(f"Entry.{n}.{'a.' * 8}={n}&" for n in range(size // 28)),
+    "entries of a batch": lambda size: (
+        "".join(f"SendMessageBatchRequestEntry.{n}.Id={n}&" for n in range(min(size // 40, 9_999))) + "a" * (size // 2)
+    ),
+    "equal fields": lambda size: "A.1=1&" * min(size // 6, 9_999) + "B=" + "a" * size,
+    "dots": lambda size: "a." * (size // 2) + "=1",
+    "percents": lambda size: "A=" + "%41" * (size // 3),
+    "open percents": lambda size: "%" * size,
+    "separators": lambda size: "&" * size,
+    "a long number": lambda size: f"MaxNumberOfMessages={'1' * size}",
+    "base64": lambda size: f"MessageAttribute.1.Name=a&MessageAttribute.1.Value.BinaryValue={'YWFh' * (size // 4)}",
+}
+SIGNATURES: Texts = {
+    "a credential": lambda size: "AWS4-HMAC-SHA256 Credential=" + "a/" * (size // 2),
+    "credentials": lambda size: "AWS4-HMAC-SHA256 " + "Credential=a, " * (size // 14),
+    "spaces": lambda size: "AWS4-HMAC-SHA256 " + " " * size + "Credential",
+    "spaces behind a word": lambda size: "AWS4-HMAC-SHA256 Signature" + " " * size,
+    "headers": lambda size: (
+        "AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/sqs/aws4_request, SignedHeaders="
+        + "a;" * (size // 2)
+        + "host, Signature="
+        + "0" * 64
+    ),
+    "slashes": lambda size: "/" * size,
+    "dots": lambda size: "/.." * (size // 3),
+    "fields": lambda size: "a=1&" * (size // 4),
+    "percents": lambda size: "%41" * (size // 3),
+}
+RECEIPTS: Texts = {
+    "a long id": lambda size: "1." + "1" * size + "." + str(UUID(int=1)) + ".1",
+    "a long count": lambda size: "1.1." + str(UUID(int=1)) + "." + "1" * size,
+    "dots": lambda size: "1." * (size // 2),
 }
 
 LETTERS: Texts = {"letters": TEXTS["letters"]}
@@ -206,12 +252,57 @@ def alerts(text: str) -> None:
     receiving.read({"version": "4", "alerts": [{"labels": {"a": text}, "startsAt": text, "fingerprint": text}]})
 
 
+def sqs_form(text: str) -> None:
+    """Read a form by the input of every operation of the SQS endpoint."""
+    fields = sqs_query.fields_in("", text.encode())
+    for operation in OPERATIONS.values():
+        with suppress(SqsError):
+            sqs_query.read_request(operation.input, fields)
+
+
+def sqs_json(text: str) -> None:
+    sqs_protocol.read_request(OPERATIONS["SendMessageBatch"].input, text.encode())
+
+
+def aws_signature(text: str) -> None:
+    """Read a signature in a header and in an address; bring the request into its canonical form."""
+    dated = (("x-amz-date", "20260101T000000Z"), ("host", text))
+    in_header = SignedRequest("POST", f"/{text}", text, (*dated, ("authorization", text)), b"")
+    for request in (in_header, SignedRequest("POST", "/", f"X-Amz-Signature=a&{text}", dated, b"")):
+        with suppress(SqsError):
+            read_signature(request, SIGNED_AT)
+        A_SIGNATURE.canonical(request)
+
+
+def sqs_attribute(text: str) -> None:
+    """Check an attribute of a message, and the attributes of a queue that are documents or numbers."""
+    given = {"a": {"DataType": f"Number.{text}", "StringValue": text}, text: {"DataType": "String", "StringValue": "b"}}
+    with suppress(SqsError):
+        sqs_attributes.check(given)
+    sqs_attributes.md5_of(given)
+    for name in ("RedrivePolicy", "RedriveAllowPolicy", "VisibilityTimeout", "FifoThroughputLimit"):
+        with suppress(SqsError):
+            sqs_queue_attributes.checked({name: text}, is_fifo=True, at_creation=True)
+    with suppress(SqsError):
+        redrive_policies.read("RedrivePolicy", text)
+
+
+SIGNED_AT = datetime(2026, 1, 1, tzinfo=UTC)
+A_SIGNATURE = Signature("k", "20260101", "us-east-1", "sqs", ("host",), "0" * 64, SIGNED_AT, None)
+OF_SQS: dict[str, tuple[Callable[[str], object], Texts]] = {
+    "form": (sqs_form, FORMS),
+    "signature": (aws_signature, SIGNATURES),
+    "receipt handle": (read_receipt, RECEIPTS | TEXTS),
+    "attribute": (sqs_attribute, TEXTS),
+}
+
 OF_JSON: dict[str, Callable[[str], object]] = {
     "body of a request": read_json_and_send,
     "message of a batch": read_message,
     "stored JSON": unreadable.decode,
     "argument of the command line": lambda text: command.as_json(text, "payload"),
     "field of a form": lambda text: JsonTextField().clean(text),
+    "request of SQS": sqs_json,
     "merge patch": json_patch,
     "archived document": documents.asks(("a", None, "b"), [documents.there]),
     "erased document": lambda text: target.read("payload", "a[].b", "x").holds(text),
@@ -267,6 +358,11 @@ def test_a_request_of_ten_megabytes() -> None:
 @pytest.mark.parametrize("parser", OF_TEXT)
 def test_text(parser: str) -> None:
     assert_linear(OF_TEXT[parser], TEXTS)
+
+
+@pytest.mark.parametrize("parser", OF_SQS)
+def test_sqs(parser: str) -> None:
+    assert_linear(*OF_SQS[parser])
 
 
 @pytest.mark.proof

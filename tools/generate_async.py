@@ -21,6 +21,7 @@ TWINS = {
     "signalbox/client.py": "signalbox/async_client.py",
     "signalbox/connections/connections.py": "signalbox/connections/async_connections.py",
     "signalbox/http/client.py": "signalbox/http/async_client.py",
+    "signalbox/fleet/client.py": "signalbox/fleet/async_client.py",
 }
 #: The names of a twin, for names and dotted names of its module.
 NAMES = {
@@ -29,6 +30,7 @@ NAMES = {
     "Client": "AsyncClient",
     "Connections": "AsyncConnections",
     "DatabaseVerbs": "AsyncDatabaseVerbs",
+    "FleetClient": "AsyncFleetClient",
     "HttpClient": "AsyncHttpClient",
     "OwnConnection": "AsyncOwnConnection",
     "Pool": "AsyncPool",
@@ -47,7 +49,7 @@ NAMES = {
 COROUTINE_NAMES = {"Iterator": "AsyncIterator", "contextmanager": "asynccontextmanager"}
 #: Methods of libraries that are awaited, context managers that are entered with `async with`, and functions that run in
 #: a thread.
-AWAITED = {"close", "connect", "execute", "fetchall", "request", "sleep", "wait"}
+AWAITED = {"_run", "_send", "close", "connect", "execute", "fetchall", "request", "sleep", "wait"}
 ENTERED = {"_turn", "connection", "one_transaction", "transaction"}
 THREADED = {"payload_of", "upload"}
 

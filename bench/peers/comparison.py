@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
+from bench.client.workers import HABITS, MESSAGES, measure_workers
 from bench.comparison import Arena
 from bench.peers.installing import PEERS, SIGNALBOX, Peer, installed
 from bench.scenarios import PAYLOAD
 from bench.tables import table_line
-from bench.workers import HABITS, MESSAGES, measure_workers
 
 SENDS = 2_000
 WARM_UP_MESSAGES = 500

@@ -20,7 +20,7 @@ from console.access.login import CodeForm
 from console.access.reauthentication import confirms, confirms_or_begins
 from console.access.second_factor import PASSED
 from console.access.sign_on import admission, provider
-from console.web.forms import password_field
+from console.web.forms.fields import password_field
 from console.web.htmx import render_page
 from queues import audit
 

@@ -20,8 +20,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from console.access import sessions
 from console.access.roles import ROLES, requires
-from console.web import refused_forms
-from console.web.forms import password_field
+from console.web.forms import refused
+from console.web.forms.fields import password_field
 from console.web.htmx import render_page
 from console.web.sorting import Columns, arrange
 from queues import audit
@@ -118,7 +118,7 @@ def change(request: HttpRequest, person_id: int) -> HttpResponse:
         form.add_error(None, objection)
     if not form.is_valid():
         title = f"Change {person.get_username()}"
-        return refused_forms.show(request, form, title=title, verb="Save", page=reverse("people"))
+        return refused.show(request, form, title=title, verb="Save", page=reverse("people"))
     _change(request, person, form)
     messages.success(request, f"Changed {person.get_username()}.")
     return redirect("people")

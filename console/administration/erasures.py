@@ -18,7 +18,7 @@ from console.access import suggestions
 from console.access.roles import requires
 from console.filters.moments import MomentField
 from console.redrives import jobs
-from console.web.forms import refuse, suggest
+from console.web.forms.fields import refuse, required_reason, suggest
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from dlq.erasure import erasures, report
@@ -74,10 +74,7 @@ class ErasureForm(forms.Form):
     rows_per_second = forms.IntegerField(
         label="Pace", min_value=1, max_value=MAX_ROWS_PER_SECOND, initial=USUAL_ROWS_PER_SECOND
     )
-    reason = forms.CharField(
-        max_length=500,
-        help_text=("The person who asked for the erasure. The audit keeps this text, and not the value."),
-    )
+    reason = required_reason("The person who asked for the erasure. The audit keeps this text, and not the value.")
     confirmation = forms.CharField(label="Type erase", max_length=20, required=False)
     previewed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 

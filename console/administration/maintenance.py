@@ -18,9 +18,9 @@ from django.views.decorators.http import require_POST, require_safe
 from console.access import roles
 from console.access.roles import requires
 from console.overview import standings
-from console.web import refused_forms
 from console.web.errors import views as error_views
-from console.web.forms import REASON_CHARACTERS, refusals, refuse, tell
+from console.web.forms import refused
+from console.web.forms.fields import reason_field, refusals, refuse, required_reason, tell
 from console.web.htmx import render_page
 from queues.control import maintenance
 from queues.errors import InvalidArgument
@@ -47,7 +47,7 @@ LENGTHS = {
 class MaintenanceForm(forms.Form):
     """The reason, the expected duration, and the parts to pause."""
 
-    reason = forms.CharField(max_length=500, strip=True, help_text="Shown on every page.")
+    reason = required_reason("Shown on every page.")
     minutes = forms.ChoiceField(
         label="Announced for",
         choices=list(LENGTHS.items()),
@@ -75,9 +75,7 @@ class MaintenanceForm(forms.Form):
 class EndForm(forms.Form):
     """The result of the maintenance, for the audit."""
 
-    reason = forms.CharField(
-        label="Result", max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit."
-    )
+    reason = reason_field(label="Result")
 
 
 @require_safe
@@ -139,7 +137,7 @@ def end(request: HttpRequest) -> HttpResponse:
             tell(request, ended is not None, done, "maintenance had ended already")
             return redirect("maintenance")
     page = reverse("maintenance")
-    return refused_forms.show(request, form, title="End maintenance", verb="End maintenance", page=page)
+    return refused.show(request, form, title="End maintenance", verb="End maintenance", page=page)
 
 
 def _answer(request: HttpRequest, form: MaintenanceForm) -> HttpResponse:

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_safe
 
 from console.web.server import is_loopback
 from metrics import health
-from metrics.exposition.pages import CONTENT_TYPE, Answer, UnknownNameError
-from metrics.reading.snapshot import fleet_page, queue_page
+from metrics.exposition.pages import OPENMETRICS, Answer, UnknownNameError
+from metrics.reading.snapshot import fleet_page, queue_page, settings_page
 
 CLOSED = "METRICS_TOKEN is not set, so only programs on this machine can read metrics. Set it for other machines."
 FILTERS = ("tenant", "queue")
@@ -28,7 +28,16 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """GET /metrics: totals and health, by METRICS_TOKEN; without a token set, for this machine only."""
     if not is_allowed(request):
         return _refused()
-    return _answered(request, fleet_page())
+    wants = _wants_openmetrics(request)
+    return _answered(request, fleet_page(openmetrics=wants))
+
+
+@login_not_required
+@never_cache
+@require_safe
+def queue_settings(request: HttpRequest) -> HttpResponse:
+    """GET /metrics/settings: the settings of all queues that alerts and dashboards compare numbers with."""
+    return _in_format(request, settings_page()) if is_allowed(request) else _refused()
 
 
 @login_not_required
@@ -41,17 +50,25 @@ def queues(request: HttpRequest) -> HttpResponse:
     if unknown := sorted(set(request.GET) - set(FILTERS)):
         return _said(f"{unknown[0]!r} is not a filter. Allowed: tenant, queue.", 400)
     try:
-        return _answered(request, queue_page(*(request.GET.getlist(name) for name in FILTERS)))
+        return _in_format(request, queue_page(*(request.GET.getlist(name) for name in FILTERS)))
     except UnknownNameError as error:
         return _said(f"{error}.", 404)
 
 
+def _in_format(request: HttpRequest, answer: Answer) -> HttpResponse:
+    return _answered(request, answer.openmetrics if _wants_openmetrics(request) else answer)
+
+
+def _wants_openmetrics(request: HttpRequest) -> bool:
+    return OPENMETRICS in request.headers.get("Accept", "")
+
+
 def _answered(request: HttpRequest, answer: Answer) -> HttpResponse:
     compressed = "gzip" in request.headers.get("Accept-Encoding", "")
-    response = HttpResponse(answer.gzipped if compressed else answer.plain, content_type=CONTENT_TYPE)
+    response = HttpResponse(answer.gzipped if compressed else answer.plain, content_type=answer.content_type)
     if compressed:
         response["Content-Encoding"] = "gzip"
-    patch_vary_headers(response, ["Accept-Encoding"])
+    patch_vary_headers(response, ["Accept", "Accept-Encoding"])
     return response
 
 

@@ -19,9 +19,9 @@ from console.access.reauthentication import confirms
 from console.access.roles import requires
 from console.access.subjects import TENANT
 from console.overview import standings
-from console.web.forms import REASON_CHARACTERS, refusals, setting_field
+from console.web.forms.fields import reason_field, refusals, setting_field
+from console.web.forms.reviews import Review, ReviewedForm, review
 from console.web.htmx import render_form, render_page
-from console.web.reviews import Review, ReviewedForm, review
 from console.web.sorting import Columns, arrange
 from console.web.wording import byte_size, number, plural, rate, span
 from queues.control import quotas
@@ -101,9 +101,7 @@ class QuotaForm(ReviewedForm):
             self.fields[name] = setting_field(quota)
             if (used := MEASURES[name].used_by(use)) is not None:
                 self.fields[name].help_text += f" In use: {MEASURES[name].in_words(used)}."
-        self.fields["reason"] = forms.CharField(
-            max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
-        )
+        self.fields["reason"] = reason_field("Recorded in the audit with the changes.")
 
     def quotas(self) -> list[forms.BoundField]:
         return [self[name] for name in QUOTAS]

@@ -26,6 +26,7 @@ urlpatterns = [
     path("healthz", monitoring_views.healthz, name="healthz"),
     path("metrics", monitoring_views.metrics, name="metrics"),
     path("metrics/queues", monitoring_views.queues, name="metrics_queues"),
+    path("metrics/settings", monitoring_views.queue_settings, name="metrics_settings"),
 ]
 
 register(

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from console.access import roles, suggestions
 from console.access.roles import requires
-from console.web.forms import ReasonForm, refusals, suggest, tell
+from console.web.forms.fields import ReasonForm, refusals, suggest, tell
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from metrics.alerts import channels, notifications

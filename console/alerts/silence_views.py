@@ -18,7 +18,7 @@ from console.access.subjects import SILENCE, SilencePattern
 from console.alerts import causes
 from console.alerts import lines as alert_lines
 from console.alerts.causes import Cause
-from console.web.forms import refusals, suggest, tell
+from console.web.forms.fields import refusals, required_reason, suggest, tell
 from console.web.htmx import render_page
 from console.web.sorting import Columns, arrange
 from metrics.alerts import alert_list, silences
@@ -56,9 +56,7 @@ class SilenceForm(forms.Form):
         max_length=100, required=False, help_text="Exact name or pattern (*). Leave empty for all queues."
     )
     hours = forms.ChoiceField(label="For", choices=list(LENGTHS.items()), initial="4")
-    comment = forms.CharField(
-        max_length=500, strip=True, label="Reason", help_text="Kept in the audit and shown with the alert."
-    )
+    comment = required_reason("Recorded in the audit and shown with the alert.", label="Reason")
 
     def ends_at(self) -> datetime:
         """Return the end of a silence that begins now, one second early, so that the longest is allowed."""

@@ -28,6 +28,7 @@ from console.api.core.problems import Problem, problem_of
 from console.api.core.request_body import read_ahead, read_body
 from console.api.routes import PREFIX, api
 from metrics.reading.api_requests import API_REQUESTS
+from signalbox.tracing.attributes import TRACEPARENT, trace_id_of
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -67,6 +68,7 @@ async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpRe
     if settings.HTTPS_ONLY and scope.get("scheme") != "https":
         raise Problem("https-required", "Send this request over HTTPS.")
     headers = dict(scope["headers"])
+    measured.belongs_to(headers.get(b"traceparent", b""))
     key = None
     if scope["path"] not in OPEN_TO_ALL:
         agent = headers.get(b"user-agent", b"").decode("latin-1")
@@ -128,6 +130,11 @@ class Measured:
         self._method = method if method in METHODS else "other"
         self._route = NOWHERE
         self._waits = ""
+        self._trace_id: str | None = None
+
+    def belongs_to(self, traceparent: bytes) -> None:
+        """Record the trace of the request, which becomes an exemplar of its duration."""
+        self._trace_id = trace_id_of({TRACEPARENT: traceparent.decode("latin-1")})
 
     def goes_to(self, pattern: str) -> None:
         """Record the route; `pattern` is Django's pattern without the common prefix."""
@@ -141,7 +148,7 @@ class Measured:
         """Record the status of the answer; None means that the client closed the connection."""
         outcome = "gone" if status is None else f"{status // 100}xx"
         route = self._route if self._route == NOWHERE else f"{self._method} {self._route}{self._waits}"
-        API_REQUESTS.observe(route, outcome, time.perf_counter() - self._began)
+        API_REQUESTS.observe(route, outcome, time.perf_counter() - self._began, self._trace_id)
 
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")

@@ -114,6 +114,7 @@ def document() -> dict[str, Any]:
     described["info"]["description"] = (
         "A durable message queue inside PostgreSQL. Every refusal is a problem document; names are in camelCase."
     )
+    described["info"]["contact"] = {"name": "Signalbox"}
     described["info"]["license"] = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
     described["servers"] = [{"url": "/", "description": "The installation that serves this document."}]
     described["components"]["schemas"]["Problem"] = _problem()

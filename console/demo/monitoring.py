@@ -55,7 +55,7 @@ class Monitoring:
 
     def prometheus_config(self) -> dict[str, Any]:
         console = {"targets": [f"{HOST}:{self.console_port}"]}
-        queues = {"labels": {"__metrics_path__": "/metrics/queues", "page": "queues"}}
+        pages = [{"labels": {"__metrics_path__": f"/metrics/{page}", "page": page}} for page in ("queues", "settings")]
         token = {"authorization": {"credentials": settings.METRICS_TOKEN}} if settings.METRICS_TOKEN else {}
         return {
             "global": {
@@ -65,7 +65,9 @@ class Monitoring:
             },
             "rule_files": [str(RULES / "*.rules.yaml")],
             "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"{HOST}:{self.alertmanager_port}"]}]}]},
-            "scrape_configs": [{"job_name": "signalbox", "static_configs": [console, console | queues], **token}],
+            "scrape_configs": [
+                {"job_name": "signalbox", "static_configs": [console, *(console | page for page in pages)], **token}
+            ],
         }
 
     def alertmanager_config(self, token: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.filters.filter_bar import kept_for
-from console.web.forms import refuse
+from console.web.forms.fields import refuse
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from dlq.filters import MAX_CHARACTERS, FilterError, Target

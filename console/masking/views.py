@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from console.access import suggestions
 from console.access.roles import requires
-from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals, suggest, tell
+from console.web.forms.fields import ReasonForm, reason_field, refusals, suggest, tell
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from dlq.masking import rules as masking_rules
@@ -39,7 +39,7 @@ class MaskingForm(forms.Form):
     tenant = forms.CharField(
         max_length=100, required=False, help_text="All queues and streams of a tenant. Empty: see above."
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
+    reason = reason_field()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -20,8 +20,8 @@ from console.masking import masked
 from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
-from console.web import refused_forms
-from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
+from console.web.forms import refused
+from console.web.forms.fields import ReasonForm, refusals, required_reason
 from console.web.htmx import render_form
 from dlq.filters import FilterError
 from dlq.redrives import editing, plans
@@ -42,7 +42,7 @@ class EditForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 18, "spellcheck": "false", "class": "mono"}),
         help_text="Any JSON value. The original payload is kept on the page of the message.",
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Audited.")
+    reason = required_reason()
     version = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
     def edited(self) -> object:
@@ -78,7 +78,7 @@ def _unchangeable(request: HttpRequest, name: str, message_id: int, why: str) ->
     page, form = reverse("message", args=[name, message_id]), EditForm(request.POST)
     if "payload" in request.POST:
         form.add_error(None, why)
-        return refused_forms.show(request, form, title=f"Edit message {message_id}", verb="Preview changes", page=page)
+        return refused.show(request, form, title=f"Edit message {message_id}", verb="Preview changes", page=page)
     notices.error(request, why)
     return redirect(page)
 

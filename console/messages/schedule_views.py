@@ -19,8 +19,8 @@ from console.filters.filter_bar import message_filter
 from console.filters.moments import MomentField
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
-from console.web import refused_forms
-from console.web.forms import ReasonForm, refusals
+from console.web.forms import refused
+from console.web.forms.fields import ReasonForm, refusals
 from console.web.htmx import render_form
 from console.web.wording import clock, plural
 from dlq.filters import FilterError
@@ -85,7 +85,7 @@ def _change(request: HttpRequest, name: str, message_id: int, form: ReasonForm, 
             due_at = set_due(head.queue, message_id, due, actor=request.user.get_username(), reason=reason)
             _announce(request, message_id, due_at)
             return redirect(page)
-    return refused_forms.show(request, form, title=f"{verb}: message {message_id}", verb=verb, page=page)
+    return refused.show(request, form, title=f"{verb}: message {message_id}", verb=verb, page=page)
 
 
 def _announce(request: HttpRequest, message_id: int, due_at: datetime | None) -> None:

@@ -25,8 +25,9 @@ from console.messages import narration, payloads
 from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
-from console.web import pagination, refused_forms, sidebar
-from console.web.forms import JsonTextField, ReasonForm, measured, refusals
+from console.web import pagination, sidebar
+from console.web.forms import refused
+from console.web.forms.fields import JsonTextField, ReasonForm, refusals, seconds_field
 from console.web.htmx import render_form, render_page
 from console.web.wording import number
 from dlq.filters import FilterError
@@ -43,6 +44,7 @@ from queues.errors import BodyCorrupt, BodyMissing
 from queues.messages.lists import State, is_ascending
 from queues.messages.rescheduling import MAX_AT_ONCE
 from queues.messages.story import Standing, Story, queues_of, read_story
+from queues.settings import MAX_SECONDS
 from signalbox.bodies import read_body
 
 LABELS = {
@@ -69,16 +71,7 @@ class SendForm(forms.Form):
     payload = JsonTextField(initial="{}", max_length=262_144, help_text="Any JSON value.")
     attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object. Default: none.")
     priority = forms.IntegerField(initial=0, min_value=0, max_value=9, help_text="0 to 9; 9 is delivered first.")
-    delay_seconds = measured(
-        forms.FloatField(
-            label="Delay",
-            required=False,
-            min_value=0,
-            max_value=31_536_000,
-            help_text="Default: the delay of the queue.",
-        ),
-        "seconds",
-    )
+    delay_seconds = seconds_field("Delay", "Default: the delay of the queue.", MAX_SECONDS)
     group_id = forms.CharField(label="Group id", required=False, empty_value=None, max_length=200)
     deduplication_id = forms.CharField(
         label="Deduplication id",
@@ -204,7 +197,7 @@ def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     form = ReasonForm(request.POST)
     if not form.is_valid():
         page, title = reverse("message", args=[name, message_id]), f"Reveal masked fields of message {message_id}"
-        return refused_forms.show(request, form, title=title, verb="Reveal once", page=page)
+        return refused.show(request, form, title=title, verb="Reveal once", page=page)
     head = queue_head.find(name)
     story = known_story(request, head, message_id, "reveal")
     fields = masked.hidden_fields(masked.rules_of(story), story.body)

@@ -11,9 +11,9 @@ from console.access.roles import requires
 from console.filters.filter_bar import MAX_FILTER_CHARACTERS, unmasked
 from console.filters.moments import MomentField
 from console.pipeline.views import say_asked
-from console.redrives.forms import RateForm, number_field
+from console.redrives.forms import RateForm
 from console.redrives.plan_views import destinations
-from console.web.forms import REASON_CHARACTERS
+from console.web.forms.fields import number_field, required_reason
 from console.web.htmx import render_form
 from dlq.filters import FilterError, parse
 from dlq.masking.rules import Masking
@@ -46,7 +46,7 @@ class ReplayForm(RateForm):
     canary_messages = number_field(
         "Canary", "Send this many first and wait for their outcomes. Empty: no canary.", 1, 10_000, "messages"
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+    reason = required_reason()
 
     FIELDS = ("kinds", "since", "until", "target_queue", "rate_per_second", "canary_messages", "reason")
     INITIAL = {"kinds": "settled", "rate_per_second": 50, "canary_messages": CANARY_MESSAGES}

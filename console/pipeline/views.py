@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from console.access.roles import requires
 from console.web import pagination
-from console.web.forms import tell
+from console.web.forms.fields import tell
 from console.web.htmx import render_page
 from console.web.wording import plural
 from dlq.jobs import workers

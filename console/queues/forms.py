@@ -6,8 +6,16 @@ from typing import Any
 
 from django import forms
 
-from console.web.forms import REASON_CHARACTERS, PlainFloatField, measured, setting_field
-from console.web.reviews import ReviewedForm
+from console.web.forms.fields import (
+    PlainFloatField,
+    measured,
+    number_field,
+    reason_field,
+    required_reason,
+    seconds_field,
+    setting_field,
+)
+from console.web.forms.reviews import ReviewedForm
 from queues.control.renaming import GRACE_SECONDS
 from queues.models import Queue
 from queues.settings import HEADINGS, ORDERED, SETTINGS, broken
@@ -78,11 +86,7 @@ class NewQueueForm(SettingsForm):
 class ConfigureForm(SettingsForm):
     """A form that changes the settings of a queue, with a reason."""
 
-    reason = forms.CharField(
-        max_length=REASON_CHARACTERS,
-        required=False,
-        help_text="Recorded in the audit with the changes. Required to close the queue.",
-    )
+    reason = reason_field("Recorded in the audit with the changes. Required to close the queue.")
 
     def clean(self) -> dict[str, Any]:
         """Ask for a reason to close the queue."""
@@ -96,54 +100,33 @@ class LaneLimitForm(forms.Form):
     """A form for the limits of one message group. Without any, the limits of the queue apply again."""
 
     group_id = forms.CharField(max_length=200, strip=False, label="Group")
-    max_in_flight = measured(
-        forms.IntegerField(
-            required=False,
-            min_value=1,
-            max_value=1000,
-            label="Limit",
-            help_text="Maximum number of messages ready or in flight. Empty: the limit of the queue.",
-        ),
+    max_in_flight = number_field(
+        "Limit", "Maximum number of messages ready or in flight. Empty: the limit of the queue.", 1, 1000, "messages"
+    )
+    max_waiting = number_field(
+        "Waiting limit",
+        "Sends that would make more messages wait are refused. Empty: the limit of the queue.",
+        1,
+        1_000_000_000,
         "messages",
     )
-    max_waiting = measured(
-        forms.IntegerField(
-            required=False,
-            min_value=1,
-            max_value=1_000_000_000,
-            label="Waiting limit",
-            help_text="Sends that would make more messages wait are refused. Empty: the limit of the queue.",
-        ),
-        "messages",
+    release_interval = seconds_field(
+        "Interval", "Minimum time between two messages that become ready. Empty: that of the queue.", 86_400
     )
-    release_interval = measured(
-        PlainFloatField(
-            required=False,
-            min_value=0,
-            max_value=86_400,
-            label="Interval",
-            help_text="Minimum time between two messages that become ready. Empty: that of the queue.",
-        ),
-        "seconds",
-    )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
+    reason = reason_field()
 
 
 class CloseForm(forms.Form):
     """A form that closes a queue, with a reason."""
 
-    reason = forms.CharField(
-        max_length=REASON_CHARACTERS,
-        help_text="Required. Recorded in the audit.",
-        widget=forms.TextInput({"id": "close-reason"}),
-    )
+    reason = required_reason(widget=forms.TextInput({"id": "close-reason"}))
 
 
 class RetireForm(forms.Form):
     """A form that deletes a queue after its name is typed."""
 
     typed_name = forms.CharField(label="Name of the queue", max_length=100)
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Required. Recorded in the audit.")
+    reason = required_reason()
 
     def __init__(self, data: Any = None, *, name: str) -> None:
         super().__init__(data)
@@ -170,4 +153,4 @@ class RenameForm(forms.Form):
         ),
         "days",
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
+    reason = reason_field()

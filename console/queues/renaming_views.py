@@ -21,7 +21,7 @@ from console.overview import standings
 from console.queues import head as queue_head
 from console.queues.forms import DAY_SECONDS, RenameForm
 from console.queues.head import QueueHead
-from console.web.forms import REASON_CHARACTERS, refusals, tell
+from console.web.forms.fields import REASON_CHARACTERS, refusals, tell
 from console.web.htmx import render_form
 from console.web.wording import plural
 from dlq.jobs import renaming

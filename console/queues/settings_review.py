@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from console.queues.forms import ConfigureForm
-from console.web import reviews
-from console.web.reviews import Review
+from console.web.forms import reviews
+from console.web.forms.reviews import Review
 from console.web.wording import number
 from queues.counters.queue_numbers import QueueNumbers
 from queues.models import AuditEvent, Queue

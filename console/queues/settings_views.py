@@ -20,7 +20,7 @@ from console.queues import head as queue_head
 from console.queues.forms import CloseForm, ConfigureForm, NewQueueForm, RetireForm
 from console.queues.head import QueueHead
 from console.queues.settings_review import Review, review
-from console.web.forms import refusals, suggest
+from console.web.forms.fields import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from queues.control import deletion, queues

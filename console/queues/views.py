@@ -26,8 +26,9 @@ from console.queues import consumers as consumer_table
 from console.queues import head as queue_head
 from console.queues.forms import LaneLimitForm
 from console.queues.head import QueueHead
-from console.web import refused_forms, wording
-from console.web.forms import ReasonForm, refusals
+from console.web import wording
+from console.web.forms import refused
+from console.web.forms.fields import ReasonForm, refusals
 from console.web.htmx import render_page
 from console.web.pagination import Pager
 from console.web.sidebar import Badge
@@ -123,7 +124,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     form = ReasonForm(request.POST)
     if not form.is_valid():
         page = reverse("queue", args=[name])
-        return refused_forms.show(request, form, title=f"Pause {name}", verb=f"Pause {name}", page=page)
+        return refused.show(request, form, title=f"Pause {name}", verb=f"Pause {name}", page=page)
     if queues.pause_queue(name, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
         messages.success(request, f"Paused {name}. It still accepts messages.")
     else:
@@ -167,7 +168,7 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
         "group": group,
         "limit": head.queue.group_limit,
         "later": after is not None,
-        "limit_form": refused_forms.restore(request, LaneLimitForm) or LaneLimitForm(initial={"group_id": group}),
+        "limit_form": refused.restore(request, LaneLimitForm) or LaneLimitForm(initial={"group_id": group}),
         "pager": Pager(plural(len(lanes), "group") + " shown", "", following),
     }
     return render_page(request, "queues/groups.html", "queues/_groups.html", context)
@@ -188,8 +189,8 @@ def limit_group(request: HttpRequest, name: str) -> HttpResponse:
             return redirect("queue_lanes", name)
     page = reverse("queue_lanes", args=[name])
     if not head.queue.group_limit:  # the page shows no form
-        return refused_forms.show(request, form, title=f"Limit of a group of {name}", verb="Set limit", page=page)
-    return refused_forms.redirect_back(request, form, page)
+        return refused.show(request, form, title=f"Limit of a group of {name}", verb="Set limit", page=page)
+    return refused.redirect_back(request, form, page)
 
 
 def _policy(form: LaneLimitForm) -> str:

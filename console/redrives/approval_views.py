@@ -14,8 +14,8 @@ from console.access import second_person
 from console.access.roles import denial, is_scoped, requires
 from console.access.subjects import AWAITING
 from console.redrives import jobs
-from console.web import refused_forms
-from console.web.forms import REASON_CHARACTERS, refusals, tell
+from console.web.forms import refused
+from console.web.forms.fields import reason_field, refusals, tell
 from console.web.htmx import render_page
 from console.web.sidebar import Badge, once_a_request
 from console.web.wording import plural
@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[Callable[..., bool], str]] = {
 class DecisionForm(forms.Form):
     """The reason of a decision. A refusal requires it."""
 
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
+    reason = reason_field()
 
 
 @once_a_request
@@ -89,7 +89,7 @@ def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpRespo
             decided = act(model, job_id, actor=me, reason=form.cleaned_data["reason"])
     if decided is None:
         title = f"{verb.capitalize()} {noun} #{job_id}"
-        return refused_forms.show(request, form, title=title, verb=verb.capitalize(), page=reverse("approvals"))
+        return refused.show(request, form, title=title, verb=verb.capitalize(), page=reverse("approvals"))
     tell(request, decided, f"{noun.capitalize()} #{job_id} is {done}.", f"{noun} #{job_id} no longer awaits approval")
     return redirect(noun, job_id) if decided else redirect("approvals")
 

@@ -9,20 +9,10 @@ from typing import Any
 from django import forms
 
 from console.filters.filter_bar import MAX_FILTER_CHARACTERS
-from console.web.forms import REASON_CHARACTERS, JsonTextField, measured
+from console.web.forms.fields import JsonTextField, number_field, required_reason
 from dlq.redrives.plan_models import Plan
 from dlq.redrives.plan_options import CANARY_MESSAGES, MAX_RATE_PER_SECOND, MAX_REDRIVES, Options
 from queues.errors import SignalboxError
-
-
-def number_field(label: str, help_text: str, least: int, most: int, unit: str = "") -> forms.IntegerField:
-    """Make a field for a whole number that may be empty."""
-    allowed = f"Enter a whole number from {least:,} to {most:,}."
-    messages = dict.fromkeys(("invalid", "min_value", "max_value"), allowed)
-    field = forms.IntegerField(
-        label=label, help_text=help_text, min_value=least, max_value=most, required=False, error_messages=messages
-    )
-    return measured(field, unit)
 
 
 class RateForm(forms.Form):
@@ -59,7 +49,7 @@ class PlanForm(RateForm):
         max_length=100,
         help_text="Empty: each message goes to its source queue.",
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+    reason = required_reason()
     canary_messages = number_field(
         "Canary", "Send this many first and wait for their outcomes. Empty: no canary.", 1, 10_000, "messages"
     )

@@ -15,7 +15,7 @@ from django.urls import reverse
 from console.access.roles import reach
 from console.charts.drawing import Mark
 from console.charts.markers import MAX_MARKS
-from console.web.forms import tell
+from console.web.forms.fields import tell
 from console.web.htmx import render_page
 from console.web.wording import number, plural
 from dlq.jobs import workers

@@ -18,7 +18,7 @@ from console.masking import masked
 from console.redrives import jobs
 from console.redrives.forms import PlanForm, RunForm, initial_of
 from console.web import pagination
-from console.web.forms import refusals
+from console.web.forms.fields import refusals
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from dlq.filters import FilterError

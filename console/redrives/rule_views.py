@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -14,9 +13,9 @@ from django.views.decorators.http import require_http_methods
 from console.access import roles
 from console.access.reauthentication import confirms
 from console.access.roles import requires
-from console.web.forms import REASON_CHARACTERS, refusals, setting_field
+from console.web.forms.fields import refusals, required_reason, setting_field
+from console.web.forms.reviews import Review, ReviewedForm, review
 from console.web.htmx import render_form
-from console.web.reviews import Review, ReviewedForm, review
 from console.web.wording import plural
 from dlq.jobs import approval_rules
 from dlq.jobs.approval_rules import RULES, RuleInForce
@@ -34,9 +33,7 @@ class RulesForm(ReviewedForm):
         for name, rule in rules.items():
             self.fields[name] = setting_field(rule.setting)
             self.fields[name].disabled = rule.is_locked
-        self.fields["reason"] = forms.CharField(
-            max_length=REASON_CHARACTERS, help_text="Required. Recorded in the audit with the changes."
-        )
+        self.fields["reason"] = required_reason("Required. Recorded in the audit with the changes.")
 
 
 @confirms

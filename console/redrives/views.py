@@ -18,8 +18,9 @@ from console.masking import masked
 from console.redrives import jobs, progress
 from console.redrives.forms import RateForm
 from console.redrives.progress import OUTCOMES
-from console.web import pagination, refused_forms
-from console.web.forms import tell
+from console.web import pagination
+from console.web.forms import refused
+from console.web.forms.fields import tell
 from console.web.htmx import render_page
 from console.web.wording import plural
 from dlq.filters import parse
@@ -171,7 +172,7 @@ def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
     form = RateForm(request.POST)
     if not form.is_valid():
         title, page = f"Rate of redrive #{redrive_id}", reverse("redrive", args=[redrive_id])
-        return refused_forms.show(request, form, title=title, verb="Set rate", page=page)
+        return refused.show(request, form, title=title, verb="Set rate", page=page)
     rate = form.cleaned_data["rate_per_second"]
     changed = redrives.set_rate(redrive_id, rate, actor=request.user.get_username())
     limit = f"{plural(rate, 'message')} per second" if rate else "unlimited"

@@ -9,8 +9,8 @@ from typing import Any
 from django import forms
 
 from console.filters.moments import MomentField
-from console.web.forms import PlainFloatField, ReasonForm, measured
-from console.web.reviews import ReviewedForm
+from console.web.forms.fields import PlainFloatField, ReasonForm, measured
+from console.web.forms.reviews import ReviewedForm
 from queues.settings import Setting
 from queues.stream_models import Stream
 

@@ -23,7 +23,7 @@ from console.streams import subscriptions
 from console.streams.forms import DropGroupForm, GroupForm, RewindForm
 from console.streams.views import find as find_stream
 from console.web import wording
-from console.web.forms import refusals, tell
+from console.web.forms.fields import refusals, tell
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from dlq.filters import FilterError, parse

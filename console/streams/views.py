@@ -19,9 +19,9 @@ from console.access.subjects import STREAM
 from console.streams import subscriptions
 from console.streams.forms import STREAM_SETTINGS, StreamForm, StreamSettingsForm
 from console.web import pagination
-from console.web.forms import refusals, suggest
+from console.web.forms.fields import refusals, suggest
+from console.web.forms.reviews import Review, review
 from console.web.htmx import render_form, render_page
-from console.web.reviews import Review, review
 from console.web.sorting import Columns, arrange
 from console.web.wording import plural
 from dlq.masking.masks import MASK, Rules

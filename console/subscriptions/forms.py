@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from console.web.forms import PlainFloatField, measured
+from console.web.forms.fields import seconds_field
 from queues.settings import MAX_SECONDS
 
 
@@ -22,16 +22,7 @@ class SubscriptionForm(forms.Form):
         help_text="Empty: every message. Fields: payload, attr, group, priority, trace, as in payload.kind:refund.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}),
     )
-    delay_seconds = measured(
-        PlainFloatField(
-            label="Delay",
-            required=False,
-            min_value=0,
-            max_value=MAX_SECONDS,
-            help_text="Empty: the delay of the target.",
-        ),
-        "seconds",
-    )
+    delay_seconds = seconds_field("Delay", "Empty: the delay of the target.", MAX_SECONDS)
 
     def __init__(self, *arguments: Any, targets: Sequence[str], **options: Any) -> None:
         super().__init__(*arguments, **options)

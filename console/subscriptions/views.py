@@ -14,7 +14,7 @@ from console.queues import head as queue_head
 from console.streams.subscriptions import check_name
 from console.subscriptions.forms import SubscriptionForm
 from console.subscriptions.picture import draw
-from console.web.forms import ReasonForm, refusals, tell
+from console.web.forms.fields import ReasonForm, refusals, tell
 from console.web.htmx import render_form, render_page
 from queues.control import subscriptions
 from queues.control.subscriptions import Feed

@@ -18,7 +18,7 @@ from console.filters.filter_bar import MAX_FILTER_CHARACTERS, job_filter, select
 from console.masking import masked
 from console.queues import head as queue_head
 from console.redrives import jobs
-from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
+from console.web.forms.fields import ReasonForm, refusals, required_reason
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from dlq.filters import FilterError
@@ -60,7 +60,7 @@ class DeletionForm(forms.Form):
     filter_text = forms.CharField(required=False, max_length=MAX_FILTER_CHARACTERS, widget=forms.HiddenInput)
     upper_bound = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
     as_of = forms.DateTimeField(widget=forms.HiddenInput)
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+    reason = required_reason()
     confirmation = forms.CharField(max_length=20, required=False)
 
 
@@ -71,7 +71,7 @@ class PurgeForm(forms.Form):
     through_message_id = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
     through_dead_letter_id = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
     typed_name = forms.CharField(label="Name of the queue", max_length=100, required=False)
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+    reason = required_reason()
 
     def __init__(self, data: Any = None, *, states: list[str]) -> None:
         super().__init__(data)

@@ -10,17 +10,17 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 django.setup()
 
-from docs.build import (  # noqa: E402 - models are loaded
+from docs.build import contents, rooms  # noqa: E402 - models are loaded
+from docs.build.reference import (  # noqa: E402 - models are loaded
     alert_rules,
+    capacity,
     commands,
     configuration,
-    contents,
     filter_fields,
     http_api,
     metrics,
     python_verbs,
     queue_settings,
-    rooms,
     sql_functions,
 )
 
@@ -46,4 +46,5 @@ def blocks() -> Mapping[str, str]:
         "contents": contents.table_of_pages(),
         "decisions": contents.list_of_decisions(),
         "imports": rooms.table_of_imports(),
+        **capacity.blocks(),
     }

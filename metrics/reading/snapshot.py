@@ -164,9 +164,15 @@ snapshot = Snapshot()
 """The snapshot of this process."""
 
 
-def fleet_page() -> Answer:
+def fleet_page(*, openmetrics: bool = False) -> Answer:
     """Answer with the page of the installation: totals, PostgreSQL, the exporter, measurements of this process."""
-    return Answer(snapshot.current().answers().fleet.plain + render_process())
+    page = Answer(snapshot.current().answers().fleet.plain + render_process(exemplars=openmetrics))
+    return page.openmetrics if openmetrics else page
+
+
+def settings_page() -> Answer:
+    """Answer with the settings of all queues."""
+    return snapshot.current().answers().settings
 
 
 def queue_page(tenants: Sequence[str] = (), queues: Sequence[str] = ()) -> Answer:

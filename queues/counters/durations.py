@@ -21,11 +21,22 @@ BOUNDS = DURATION_BOUNDS
 
 
 @dataclass(frozen=True)
+class Exemplar:
+    """One observation in whose trace can be looked up why it took so long. `at` is Unix time."""
+
+    trace_id: str
+    seconds: float
+    at: float
+
+
+@dataclass(frozen=True)
 class Spread:
     """The distribution of a duration: counts by bucket, not cumulative, and the seconds of all together."""
 
     counts: tuple[int, ...] = (0,) * BUCKETS
     seconds: float = 0.0
+    exemplars: tuple[Exemplar | None, ...] = ()
+    """The last traced observation of each bucket, where observations have traces."""
 
     @property
     def total(self) -> int:

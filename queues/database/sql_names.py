@@ -9,6 +9,7 @@
 | `{total.published:t}`, `{depth.ready:t}` | a sum over the array `t` of totals, indexed by the events' numbers |
 | `{floor.lease}`, `{priority.highest}` | a code of `claim_floor.kind`: a table, or a priority of `ready` |
 | `{flag.holds_claims}` | a bit of `queue.admission_flags` |
+| `{fleet.partitions}` | the number of partitions of a queue that is placed on cells |
 | `{outcome.purged}` | a one-letter code of `settled.outcome` |
 | `{redriven.gone}` | a one-letter code of `redriven.outcome` |
 | `{duration.work}` | a position in `queue_stat.durations` |
@@ -109,6 +110,7 @@ _GROUPS: Mapping[str, Callable[[], Mapping[str, Value]]] = {
     "outcome": lambda: _letters(codes.Outcome),
     "redriven": lambda: _letters(codes.RedriveOutcome),
     "duration": _durations,
+    "fleet": lambda: {"partitions": str(codes.PARTITIONS)},
     "settings": lambda: {
         "from": lambda row: ", ".join(f"{name} = {row}.{name}" for name in SETTINGS),
         "ordered": lambda row: ", ".join(

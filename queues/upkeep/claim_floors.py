@@ -22,7 +22,7 @@ import psycopg
 
 log = logging.getLogger(__name__)
 
-PATIENCE_SECONDS = 5.0  # a writer open for longer is passed: human transactions are shorter, forgotten ones much longer
+PATIENCE_SECONDS = 2.0  # a writer open for longer is passed: while floors wait for it, each claim reads ever more
 TTL_SECONDS = 5.0  # after which a silent leader is replaced
 PREPARED = "prepared "
 

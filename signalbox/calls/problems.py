@@ -15,6 +15,7 @@ from signalbox.errors import (
     InMaintenance,
     InvalidArgument,
     MessageNotFound,
+    Moved,
     PayloadTooLarge,
     QueueClosed,
     QueueInUse,
@@ -94,6 +95,13 @@ def _deduplication_conflict(problem: Mapping[str, Any], _: Mapping[str, str]) ->
     return DeduplicationConflict(_text_of(problem), first_message_id=None if first is None else number_in(first))
 
 
+def _moved(problem: Mapping[str, Any], _: Mapping[str, str]) -> Moved:
+    facts = {name: problem.get(name) for name in ("cell", "partition", "epoch")}
+    return Moved(
+        _text_of(problem), version=int(problem.get("version") or 0), retry_after=problem.get("retryAfter"), **facts
+    )
+
+
 def _rate_limited(problem: Mapping[str, Any], _: Mapping[str, str]) -> RateLimited:
     return RateLimited(_text_of(problem), retry_after=problem.get("retryAfter"))
 
@@ -119,6 +127,7 @@ _BY_SLUG: dict[str, _Build] = {
     "queue-exists": _invalid_argument,
     "payload-too-large": _plain(PayloadTooLarge),
     "deduplication-conflict": _deduplication_conflict,
+    "moved": _moved,
     "queue-closed": _plain(QueueClosed),
     "stream-not-found": _plain(StreamNotFound),
     "group-not-found": _plain(GroupNotFound),

@@ -19,6 +19,9 @@ UNAVAILABLE = 4
 #: The status that shells use for a program ended by Ctrl-C.
 INTERRUPTED = 130
 
+#: The number of lines that one call sends or appends.
+LINES_TOGETHER = 500
+
 #: A function that runs a command with its parsed arguments and returns the exit status.
 Run = Callable[[Verbs, argparse.Namespace], int]
 

@@ -9,12 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import cast
 
 from signalbox.calls.sending import Refused, SendOptions
-from signalbox.cli.command import DONE, REFUSED, Commands, add, as_json, given_options, say
+from signalbox.cli.command import DONE, LINES_TOGETHER, REFUSED, Commands, add, as_json, given_options, say
 from signalbox.errors import InvalidArgument
 from signalbox.verbs import Verbs
-
-#: The number of lines that one call sends.
-LINES_TOGETHER = 500
 
 _OPTIONS = ("priority", "delay_seconds", "group_id", "deduplication_id", "trace_id", "correlation_id")
 

@@ -12,13 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from signalbox.calls.consumer_groups import StreamMessage
-from signalbox.cli.command import DONE, NOTHING, Commands, Run, add, as_json, say, settings_of
+from signalbox.cli.command import DONE, LINES_TOGETHER, NOTHING, Commands, Run, add, as_json, say, settings_of
 from signalbox.errors import InvalidArgument
 from signalbox.unreadable import Unreadable
 from signalbox.verbs import Verbs
-
-#: The number of lines that one call appends.
-LINES_TOGETHER = 500
 
 _POINTS = ("beginning", "end", "time", "offset")
 

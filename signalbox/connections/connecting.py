@@ -12,11 +12,14 @@ from signalbox.async_client import AsyncClient
 from signalbox.async_verbs import AsyncVerbs
 from signalbox.client import Client
 from signalbox.errors import InvalidArgument
+from signalbox.fleet.map import is_fleet, seed_of
 from signalbox.verbs import Verbs
 
 
 def connect(url: str, api_key: str | None = None, **options: Any) -> Verbs:
     """Make a client of the database at `url` (postgresql://, or any DSN of libpq), or of the server there (https://).
+
+    `signalbox-fleet://`, followed by the address of any cell, makes a client of the whole fleet.
 
     A server requires an API key; the default is SIGNALBOX_API_KEY. `options` are those of `Client` or
     `HttpClient`. Nothing is opened before the first call.
@@ -25,6 +28,10 @@ def connect(url: str, api_key: str | None = None, **options: Any) -> Verbs:
         from signalbox.http import HttpClient
 
         return HttpClient(url, key_of(api_key), **options)
+    if isinstance(url, str) and is_fleet(url):
+        from signalbox.fleet.client import FleetClient
+
+        return FleetClient(_dsn(seed_of(url), api_key), **options)
     return Client(_dsn(url, api_key), **options)
 
 
@@ -34,6 +41,10 @@ def connect_async(url: str, api_key: str | None = None, **options: Any) -> Async
         from signalbox.http import AsyncHttpClient
 
         return AsyncHttpClient(url, key_of(api_key), **options)
+    if isinstance(url, str) and is_fleet(url):
+        from signalbox.fleet.async_client import AsyncFleetClient
+
+        return AsyncFleetClient(_dsn(seed_of(url), api_key), **options)
     return AsyncClient(_dsn(url, api_key), **options)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import commands, configuration, markdown, pages, rooms, sql_functions, wrap
+from docs.build import markdown, pages, rooms, wrap
+from docs.build.reference import commands, configuration, sql_functions
 
 
 def test_make_docs_leaves_no_difference() -> None:

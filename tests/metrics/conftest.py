@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import pytest
 
-from metrics.exposition.pages import render_fleet, render_process, render_queues
+from metrics.exposition.pages import render_fleet, render_process, render_queues, render_settings
 from metrics.reading import snapshot
 from metrics.reading.fleet import read_fleet
 from tests.metrics.exposition import Exposition
@@ -29,6 +30,7 @@ def scrape(commits: None) -> Callable[[], Exposition]:
         fleet = read_fleet()
         queues, omitted = render_queues(fleet)
         whole = Exposition.parse(render_fleet(fleet, omitted=omitted))
-        return whole.joined(Exposition.parse(queues)).joined(Exposition.parse(render_process()))
+        pages = (queues, render_settings(fleet), render_process())
+        return reduce(Exposition.joined, map(Exposition.parse, pages), whole)
 
     return read

@@ -62,12 +62,12 @@ def monitoring(console: str, tmp_path: Path) -> Iterator[None]:
         receivers=[{"name": "signalbox", "webhook_configs": [hook]}],
     )
     target = {"targets": [console]}
-    queues = {"labels": {"__metrics_path__": "/metrics/queues", "page": "queues"}}
+    pages = [{"labels": {"__metrics_path__": f"/metrics/{page}", "page": page}} for page in ("queues", "settings")]
     write(
         tmp_path / "prometheus.yml",
         **{"global": {"scrape_interval": "5s", "evaluation_interval": "1s"}},
         rule_files=[str(RULES)],
-        scrape_configs=[{"job_name": "signalbox", "static_configs": [target, target | queues]}],
+        scrape_configs=[{"job_name": "signalbox", "static_configs": [target, *(target | page for page in pages)]}],
         alerting={"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
     )
     with ExitStack() as stack:

@@ -203,7 +203,7 @@ def test_above_the_cap_the_youngest_queues_have_no_series(
     for _ in range(2):  # the same ones each time
         page, omitted = render_queues(fleet, only=ours)
         exposition = Exposition.parse(page)
-        shown = {dict(labels)["queue"] for labels in exposition.series("queue_info")}
+        shown = {dict(labels)["queue"] for labels in exposition.series("queue_messages")}
         assert shown == {engine.queue for engine in engines[:2]}
         assert omitted == exposition.value("exporter_queues_omitted") == 2
 

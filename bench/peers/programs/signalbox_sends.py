@@ -1,4 +1,4 @@
-"""Sender of Signalbox; `bench.workers` measures its worker."""
+"""Sender of Signalbox; `bench.client.workers` measures its worker."""
 
 import sys
 

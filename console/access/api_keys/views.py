@@ -18,7 +18,7 @@ from console.access.api_keys.models import ApiKey
 from console.access.roles import requires
 from console.api.sqs.accounts import endpoint_url
 from console.web import pagination
-from console.web.forms import ReasonForm, refuse, suggest
+from console.web.forms.fields import ReasonForm, reason_field, refuse, suggest
 from console.web.htmx import render_page
 from console.web.wording import plural
 from dlq.filters.readings import MisreadError, duration
@@ -49,7 +49,7 @@ class ApiKeyForm(forms.Form):
     connections = forms.IntegerField(
         label="Max concurrent requests", required=False, help_text="Long polls included. Empty: no limit."
     )
-    reason = forms.CharField(max_length=500, required=False, help_text="Recorded in the audit.")
+    reason = reason_field()
     sqs = forms.BooleanField(
         label="Also for the SQS endpoint",
         required=False,

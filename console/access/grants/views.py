@@ -16,7 +16,7 @@ from console.access.grants import grants
 from console.access.grants.models import Grant
 from console.access.people import find
 from console.access.roles import ROLES, requires
-from console.web.forms import refuse, suggest
+from console.web.forms.fields import reason_field, refuse, suggest
 from console.web.htmx import render_page
 from console.web.sorting import Columns, arrange
 from queues.errors import InvalidArgument
@@ -50,7 +50,7 @@ class GrantForm(forms.Form):
         help_text="Empty: every queue of the tenant.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
-    reason = forms.CharField(required=False, max_length=500, help_text="Recorded in the audit.")
+    reason = reason_field()
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,13 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
     415: {
         "unsupported-media-type": _Words("The body must be JSON", "Send `Content-Type: application/json`."),
     },
+    421: {
+        "moved": _Words(
+            "Another cell takes this message",
+            "The request had no effect. `cell` names the cell that takes it. Send it there, or after Retry-After "
+            "again while no cell takes it.",
+        ),
+    },
     422: {
         "invalid-argument": _Words(
             "A field is invalid", "`errors` names each invalid field as it was sent, and its error."

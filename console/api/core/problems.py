@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.http import HttpResponse
@@ -130,10 +130,8 @@ def _of_engine(error: engine.SignalboxError) -> Problem:
             return Problem("deduplication-conflict", detail, errors=[("deduplicationKey", detail)], **members)
         case engine.QueueInUse():
             return Problem("queue-in-use", detail, **({"messages": error.messages} if error.messages else {}))
-        case engine.QuotaExceeded():
-            return _of_quota(error, detail)
-        case engine.InMaintenance():
-            return _of_maintenance(error, detail)
+    if refuse := _OF_TEMPORARY.get(type(error)):
+        return refuse(error, detail)
     return Problem(_PLAIN[type(error)], detail) if type(error) in _PLAIN else _unforeseen(error)
 
 
@@ -155,6 +153,12 @@ def _of_maintenance(error: engine.InMaintenance, detail: str) -> Problem:
     return Problem("maintenance", detail, until=error.until, retryAfter=seconds)
 
 
+def _of_move(error: engine.Moved, detail: str) -> Problem:
+    """Refuse a message that another cell takes; `retryAfter` is set while none takes it."""
+    facts = {"cell": error.cell, "partition": error.partition, "epoch": error.epoch, "version": error.version}
+    return Problem("moved", detail, **facts, retryAfter=error.retry_after)
+
+
 def _of_quota(error: engine.QuotaExceeded, detail: str) -> Problem:
     return Problem(
         "quota-exceeded",
@@ -166,3 +170,11 @@ def _of_quota(error: engine.QuotaExceeded, detail: str) -> Problem:
         retryAfter=error.retry_after,
         scope=error.scope,
     )
+
+
+#: Refusals that may end by themselves, with facts of their own.
+_OF_TEMPORARY: dict[type[engine.SignalboxError], Callable[[Any, str], Problem]] = {
+    engine.QuotaExceeded: _of_quota,
+    engine.InMaintenance: _of_maintenance,
+    engine.Moved: _of_move,
+}

@@ -189,18 +189,10 @@ class Ack(Shape):
 
 
 REASONS = sorted(get_args(FailureReason))
-_REASONS_BESIDE_A_CLASS = {
-    "anyOf": [
-        {"properties": {"errorClass": {"type": "null"}}},
-        {"properties": {"reason": {"enum": [*REASONS, None]}}},
-    ]
-}
 
 
 class Nack(Shape):
     """The cause of a failed delivery, and the delay before the next."""
-
-    model_config = ConfigDict(json_schema_extra=_REASONS_BESIDE_A_CLASS)
 
     delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's backoff.", examples=[30])
     reason: Text | None = Field(
@@ -209,7 +201,9 @@ class Nack(Shape):
         "for an error class.",
         examples=["third_party_timeout"],
     )
-    error_class: Text | None = None
+    error_class: Text | None = Field(
+        default=None, description="Only with one of the three reasons, or without a reason.", examples=["OrderLocked"]
+    )
     error: str | None = None
     details: str | None = Field(default=None, description="The stack, usually.")
     state: Any = Field(default=None, description="For the next delivery, at most 16 KB; null: what there was stays.")

@@ -165,6 +165,7 @@ _BY_PROBLEM = {
     "rate-exceeded": "RequestThrottled",
     "too-many-connections": "RequestThrottled",
     "body-unavailable": "ServiceUnavailableException",
+    "moved": "ServiceUnavailableException",
     "maintenance": "ServiceUnavailableException",
     "database-away": "ServiceUnavailableException",
     "internal-error": "InternalFailure",

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from console.web.forms import REASON_CHARACTERS, measured
+from console.web.forms.fields import number_field, reason_field
 from dlq.failure_groups.models import GroupNote
 from dlq.failure_groups.notes import (
     COMMENT_CHARACTERS,
@@ -52,7 +52,7 @@ class StateForm(forms.Form):
     """State of a failure group, with a reason."""
 
     state = forms.ChoiceField(choices=[(state, state.capitalize()) for state in GroupNote.State.values])
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
+    reason = reason_field()
 
 
 class SnoozeForm(forms.Form):
@@ -65,11 +65,8 @@ class SnoozeForm(forms.Form):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
         error_messages={"invalid": "Enter a date and a time in UTC, such as 2026-01-31 10:30."},
     )
-    failures = measured(
-        forms.IntegerField(label="Or until it has", required=False, min_value=1, max_value=MAX_SNOOZED_FAILURES),
-        "more failures",
-    )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
+    failures = number_field("Or until it has", "", 1, MAX_SNOOZED_FAILURES, "more failures")
+    reason = reason_field()
 
     def clean(self) -> dict[str, object]:
         """Refuse a snooze without an end, unless a mistake is reported already."""
@@ -82,7 +79,7 @@ class SnoozeForm(forms.Form):
 class EndSnoozeForm(forms.Form):
     """The reason to end a snooze early."""
 
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
+    reason = reason_field()
 
 
 class CommentForm(forms.Form):
@@ -107,11 +104,11 @@ class MergeForm(forms.Form):
         max_length=200,
         help_text="As its page shows it, such as v2:0123456789abcdef.",
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
+    reason = reason_field()
 
 
 class SplitForm(forms.Form):
     """The fingerprint that is split out of a merged group."""
 
     fingerprint = forms.CharField(max_length=400)
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
+    reason = reason_field()

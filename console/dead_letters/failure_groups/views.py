@@ -33,8 +33,8 @@ from console.dead_letters.failure_groups.forms import (
 from console.dead_letters.views import filter_bar, read_filter
 from console.masking import masked
 from console.pipeline import failure_findings
-from console.web import refused_forms
-from console.web.forms import refusals
+from console.web.forms import refused
+from console.web.forms.fields import refusals
 from console.web.htmx import render_page
 from dlq.failure_groups.models import GroupNote, head_of
 from dlq.failure_groups.notes import comment, comments_of, delete_comment, describe, merge, set_state, snooze, split
@@ -109,11 +109,11 @@ def _forms(request: HttpRequest, care: GroupNote | None) -> dict[str, Form]:
     """Return the forms of the page; a refused form has the values that were typed."""
     known = {name: getattr(care, name) for name in TRIAGE} if care else None
     return {
-        "care_form": refused_forms.restore(request, CareForm, known) or CareForm(initial=known),
-        "state_form": refused_forms.restore(request, StateForm)
+        "care_form": refused.restore(request, CareForm, known) or CareForm(initial=known),
+        "state_form": refused.restore(request, StateForm)
         or StateForm(initial={"state": care.state if care else "open"}),
-        "snooze_form": refused_forms.restore(request, SnoozeForm) or SnoozeForm(),
-        "comment_form": refused_forms.restore(request, CommentForm) or CommentForm(),
+        "snooze_form": refused.restore(request, SnoozeForm) or SnoozeForm(),
+        "comment_form": refused.restore(request, CommentForm) or CommentForm(),
     }
 
 
@@ -131,8 +131,8 @@ def change(request: HttpRequest, fingerprint: str, what: str) -> HttpResponse:
             return redirect("failure_group", head_of(fingerprint))
     page = reverse("failure_group", args=[fingerprint])
     if what in VERBS_OF_ROWS:
-        return refused_forms.show(request, form, title=VERBS_OF_ROWS[what], verb=VERBS_OF_ROWS[what], page=page)
-    return refused_forms.redirect_back(request, form, page)
+        return refused.show(request, form, title=VERBS_OF_ROWS[what], verb=VERBS_OF_ROWS[what], page=page)
+    return refused.redirect_back(request, form, page)
 
 
 def _people(request: HttpRequest) -> list[str]:

@@ -39,6 +39,8 @@ declare
   v_emptied integer := 0;
   v_released integer := 0;
   v_mode text;
+  v_name text;
+  v_is_placed boolean;
   v_queue_max bigint;
   v_interval double precision;
   v_pause double precision;
@@ -59,13 +61,13 @@ declare
   v_moved integer;
   v_promoted integer := 0;
 begin
-  select q.mode, case when q.mode = 'fifo' then 1 when q.group_max_in_flight > 0 then q.group_max_in_flight
-    else 1000 end,
+  select q.name, q.mode = 'fifo' and q.admission_flags & {flag.is_placed} > 0, q.mode, case when q.mode = 'fifo' then 1
+    when q.group_max_in_flight > 0 then q.group_max_in_flight else 1000 end,
     q.group_release_interval_seconds, coalesce((
       select max(signalbox.floor_time(h.floor)) from signalbox.claim_floor h where h.queue_id = q.queue_id
         and h.kind = {floor.lane_hint}
     ), '-infinity')
-  into v_mode, v_queue_max, v_interval, v_hint_floor
+  into v_name, v_is_placed, v_mode, v_queue_max, v_interval, v_hint_floor
   from signalbox.queue q
   where q.queue_id = p_queue_id;
 
@@ -149,6 +151,9 @@ begin
           where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
             and h.lane = v_lane and h.queue_id + 0 = p_queue_id and h.due_at > v_now
         ) then 0 else 1 end;
+      end if;
+      if v_is_placed and signalbox._waits_for_source(v_name, v_lane) then
+        v_free := 0; -- a release writes a wake-up row (_note_placement, fleet_release_groups)
       end if;
       v_moved := 0;
       if v_free > 0 then

@@ -23,6 +23,9 @@ begin
   if not found then
     perform signalbox._refuse_unknown_queue(rename_queue.name);
   end if;
+  if v_queue.admission_flags & {flag.is_placed} > 0 then
+    perform signalbox._refuse('name', 'is of a queue on several cells, which keeps its name');
+  end if;
   if rename_queue.new_name = v_queue.name then
     perform signalbox._refuse('new_name', 'is the name that the queue has');
   end if;

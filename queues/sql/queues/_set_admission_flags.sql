@@ -65,6 +65,7 @@ begin
     + case when exists (
         select from signalbox.lane_limit l where l.queue_id = new.queue_id and l.max_waiting is not null
       ) then {flag.limits_groups} else 0 end
+    + case when signalbox._is_placed(new.name) then {flag.is_placed} else 0 end
     + signalbox._maintenance_flags(v_tenant.name);
   return new;
 end $$;

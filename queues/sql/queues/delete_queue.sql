@@ -28,6 +28,9 @@ begin
     perform signalbox._refuse_unknown_queue(delete_queue.name);
   end if;
   perform signalbox._refuse_queue_in_use(v_queue); -- refuses plain obstacles at once
+  if v_queue.admission_flags & {flag.is_placed} > 0 then
+    perform signalbox._refuse_in_use(v_queue.name, 'is placed on other cells', '{"placed": true}');
+  end if;
   if not signalbox._was_closed(v_queue.queue_id) then
     perform signalbox._refuse_in_use(v_queue.name, 'is not closed', '{"open": true}');
   end if;

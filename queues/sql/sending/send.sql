@@ -9,8 +9,9 @@
 -- large for the log is sent as JSON's null with body_sha256, its hash, after claim_body and the upload. JSON that
 -- clients cannot read is refused: more than 128 levels of arrays and objects, or a number of more than 1,000 characters
 -- when written out, as 1e5000 is. A trace id has no control characters.
+-- A queue that is placed on several cells takes only what is this cell's (_check_placement).
 -- A queue that others subscribe to (subscribe) sends them their copies at the end. A plain message (no option, in a
--- queue that is not FIFO and has no delay, limit or subscriber) is sent by the first statements alone, which do what
+-- queue that is not FIFO and has no delay, limit, subscriber or other cell) is sent by the first statements alone, which do what
 -- the others would do for it.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
@@ -87,6 +88,11 @@ begin
   end if;
   if v_closed then
     perform signalbox._refuse_closed(send.queue);
+  end if;
+  if v_flags & {flag.is_placed} > 0 then
+    perform signalbox._check_placement(
+      send.queue, v_mode, array[send.group_id], array[send.deduplication_id], 1
+    );
   end if;
   if current_setting('signalbox.durable_commit', true) <> '' then
     perform signalbox._commit_durably();

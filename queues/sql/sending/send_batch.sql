@@ -85,6 +85,11 @@ begin
   if v_count > 10000 then
     perform signalbox._refuse('payloads', format('has %s entries: at most 10000 go in one batch', v_count));
   end if;
+  if v_flags & {flag.is_placed} > 0 then
+    perform signalbox._check_placement(
+      send_batch.queue, v_mode, send_batch.group_ids, send_batch.deduplication_ids, v_count
+    );
+  end if;
   perform signalbox._check_payload(p, v_max_payload_bytes, written.text)
   from unnest(send_batch.payloads) p
   cross join lateral (select p::text offset 0) written(text) -- so that the text is written once

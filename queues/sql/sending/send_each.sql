@@ -111,7 +111,7 @@ begin
       v_from := v_to + 1;
       v_size := v_size * 2;
     exception
-      when sqlstate 'SB400' or sqlstate 'SB409' or sqlstate 'SB413' or sqlstate 'SB429' then
+      when sqlstate 'SB400' or sqlstate 'SB409' or sqlstate 'SB413' or sqlstate 'SB421' or sqlstate 'SB429' then
         if v_from = v_to then
           get stacked diagnostics message = message_text, detail = pg_exception_detail, field = column_name;
           refusal := sqlstate;

@@ -32,6 +32,6 @@ begin
   perform set_config('signalbox.admitted', coalesce(v_admitted, ''), true);
   return true;
 exception
-  when sqlstate 'SB429' or sqlstate 'SB423' or sqlstate 'SB413' or sqlstate 'SB503' then
+  when sqlstate 'SB429' or sqlstate 'SB421' or sqlstate 'SB423' or sqlstate 'SB413' or sqlstate 'SB503' then
     return false;
 end $$;

@@ -12,7 +12,9 @@ from tests.console.browsers import Browser
 from tests.engine import Engine
 
 # Addresses that need no permission, and why.
-OPEN = {"login", "logout", "preferences", "live", "healthz", "metrics", "metrics_queues", "alerts_webhook"}
+OPEN = {"login", "logout", "preferences", "live", "healthz", "metrics", "metrics_queues", "alerts_webhook"} | {
+    "metrics_settings"
+}
 OPEN |= {"reference", "problem"}  # how the API works is no secret
 OPEN |= {"login_code", "sign_on", "sign_on_callback"}  # part of the login
 # One's own, whatever one may do.

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from console.overview import standings
 from metrics.alerts.conditions import QUEUE_CONDITIONS
-from metrics.exposition.pages import render_fleet, render_queues
+from metrics.exposition.pages import render_fleet, render_settings
 from metrics.reading.fleet import QueueReading, read_fleet
 from queues.control import maintenance
 from queues.counters.queue_numbers import read_numbers
@@ -144,7 +144,7 @@ def test_metrics_show_maintenance_and_backlog_alerts_are_muted(engine: Engine, b
     page = Exposition.parse(render_fleet(fleet))
     assert (page.value("maintenance"), page.value("maintenance_overdue_seconds")) == (1, 0)
     (numbers,) = [one for one in fleet.queues if one.name == engine.queue]
-    info = Exposition.parse(render_queues(fleet, only=[numbers])[0]).series("queue_info")
+    info = Exposition.parse(render_settings(fleet)).series("queue_info", queue=numbers.name)
     assert {dict(labels)["paused"] for labels in info} == {"true"}
     maintenance.end(actor="ada")
 

@@ -39,6 +39,11 @@ def test_a_body_that_may_be_left_out_is_a_plain_reference() -> None:
     assert [body for body in bodies if set(body["content"]["application/json"]["schema"]) != {"$ref"}] == []
 
 
+def test_an_object_has_its_members_beside_no_alternatives() -> None:
+    """Generators keep either the members or the alternatives."""
+    assert [one for one in schemas(document()) if "properties" in one and {"anyOf", "oneOf"} & one.keys()] == []
+
+
 def test_no_list_of_choices_has_a_fraction() -> None:
     choices = [one["enum"] for one in schemas(document()) if isinstance(one.get("enum"), list)]
 

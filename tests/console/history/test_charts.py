@@ -114,7 +114,8 @@ def test_a_gap_parts_a_sparkline() -> None:
 
 
 def test_every_tone_of_a_chart_has_one_colour_in_the_stylesheet() -> None:
-    stylesheet = (settings.BASE_DIR / "console/static/console/console.css").read_text()
+    styles = settings.BASE_DIR / "console/static/console/styles"
+    stylesheet = "".join((styles / name).read_text() for name in ("ground.css", "charts.css"))
     colours = re.findall(r"--([a-z0-9]+): light-dark\((#\w+), (#\w+)\);", stylesheet)
     of_tones = {name: (light, dark) for name, light, dark in colours if name in TONES}
 

@@ -12,7 +12,7 @@ from console.web.caching import CompressionMiddleware
 from tests.console.browsers import Browser
 
 GZIP = {"Accept-Encoding": "gzip"}
-STYLESHEET = "/static/console/console.css"
+STYLESHEET = "/static/console/styles/ground.css"
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])

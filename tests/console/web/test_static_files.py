@@ -2,7 +2,7 @@ import asyncio
 
 from django.test import AsyncClient, Client
 
-STYLESHEET = "/static/console/console.css"
+STYLESHEET = "/static/console/styles/ground.css"
 
 
 def test_a_static_file_is_served_without_a_build_step_and_to_this_origin_only() -> None:

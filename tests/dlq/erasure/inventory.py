@@ -50,6 +50,7 @@ IDS: Mapping[str, tuple[str, ...]] = dict.fromkeys(
 ) | {
     **dict.fromkeys(("ready", "scheduled", "waiting", "lease", "counter_delta"), ("lane",)),
     **dict.fromkeys(("lane_slot", "lane_hint", "lane_limit", "lane_floor", "lane_stat"), ("lane",)),
+    "fleet_released": ("lane",),
     "stream_message": ("key", "trace_id"),
     "held_copy": ("group_id", "trace_id"),
 }
@@ -128,6 +129,12 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "audit_anchor": ("export", "hash", "export_sha256"),
     "queue_alias": ("name", "last_used"),
     "former_queue": ("name",),
+    "fleet_cell": ("name", "url", "region"),
+    "fleet_directory": ("cell", "home"),
+    "fleet_move": ("queue", "partitions", "from_cell", "to_cell", "state", "problem", "started_by"),
+    "fleet_placement": ("queue", "cell", "from_cell", "state"),
+    "fleet_queue": ("queue",),
+    "fleet_released": ("queue",),
     "secret": ("key",),
     "cluster_home": ("part",),
     "alert_channel": ("name", "shown", "sealed", "severities", "last_error"),

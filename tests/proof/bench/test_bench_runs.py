@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from bench.client.senders import HABITS as SENDING_HABITS
+from bench.client.workers import HABITS
 from bench.over_http.load import WORKS
 from bench.peers.installing import PEERS, PROGRAMS
 from bench.pgmq import PGMQ
 from bench.scenarios import SCENARIOS, SQL, TEXTBOOK
-from bench.senders import HABITS as SENDING_HABITS
 from bench.sqs.comparison import WORKS as SQS_WORKS
-from bench.workers import HABITS
 from tests.pipeline.spark_cluster import INTERPRETED
 from tests.pipeline.spark_cluster import OPTIONS as OPTIONS_OF_SPARK
 

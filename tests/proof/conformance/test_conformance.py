@@ -27,7 +27,6 @@ SAID_WHOLLY = {
     "POST /queues/{queue}/messages",
     "POST /queues/{queue}/messages:batch",
     "POST /queues/{queue}/messages:receive",
-    "POST /queues/{queue}/messages:nack",
     "POST /queues/{queue}/messages:change-visibility",
     "POST /queues/{queue}/messages/{receipt_handle}:ack",
     "POST /queues/{queue}/messages/{receipt_handle}:change-visibility",

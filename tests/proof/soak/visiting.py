@@ -11,7 +11,7 @@ from tests.proof.demo.running import Demo
 
 PAGES = (
     "/", "/dead-letters", "/alerts", "/streams", "/tenants", "/pipeline", "/redrives", "/audit", "/consumers",
-    "/history", "/dead-letters/failure-groups", "/metrics", "/metrics/queues",
+    "/history", "/dead-letters/failure-groups", "/metrics", "/metrics/queues", "/metrics/settings",
 )  # fmt: skip
 QUEUE = re.compile(r'href="(/queues/[A-Za-z0-9._-]+)"')
 BETWEEN_SECONDS = 1.0

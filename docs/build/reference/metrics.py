@@ -1,4 +1,4 @@
-"""Every metric, from `metrics/names.py`."""
+"""Every metric, from `metrics/names/`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from metrics import names
 
 GROUPS = (
     ("Queues", names.QUEUE_METRICS),
+    ("Settings of queues", names.SETTING_METRICS),
     ("Tenants", (*names.TENANT_TOTALS, *names.TENANT_REFUSALS)),
     ("The whole installation", (*names.FLEET_TOTALS, *names.INSTALLATION_METRICS)),
     ("Streams", (*names.STREAM_METRICS, *names.GROUP_METRICS)),

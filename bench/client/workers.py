@@ -74,7 +74,14 @@ def _working(arena: Arena, habit: Habit, messages: int) -> Iterator[subprocess.P
     """Worker that has run before, loaded and prepared, with a paused queue."""
     _configure(arena, paused=False)
     arena.prepare(SIGNALBOX, min(messages, WARM_UP_MESSAGES))
-    command = [sys.executable, "-m", "signalbox.worker", "bench", "bench.handlers:nothing", "--poll-interval=0.05"]
+    command = [
+        sys.executable,
+        "-m",
+        "signalbox.worker",
+        "bench",
+        "bench.client.handlers:nothing",
+        "--poll-interval=0.05",
+    ]
     process = subprocess.Popen(
         [*command, "--log-level=ERROR", *habit.options], env={**os.environ, "DATABASE_URL": arena.url}
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from bench.client.workers import WorkerResults, WorkerSample
 from bench.tables import ratio, table_line
-from bench.workers import WorkerResults, WorkerSample
 
 TITLE = "The worker, with a handler that does nothing; x is the ratio to the first"
 HEADINGS = ("", "messages/s", "x", "worker CPU us", "x", "server CPU us", "x", "WAL bytes", "acks/call")

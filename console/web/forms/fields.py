@@ -17,10 +17,21 @@ from queues.settings import Setting
 REASON_CHARACTERS = 500
 
 
+def reason_field(help_text: str = "Recorded in the audit.", **options: Any) -> forms.CharField:
+    """Return a field for the reason of an action; it may be empty."""
+    options = {"max_length": REASON_CHARACTERS, "required": False, "help_text": help_text, **options}
+    return forms.CharField(**options)
+
+
+def required_reason(help_text: str = "Required. Recorded in the audit.", **options: Any) -> forms.CharField:
+    """Return a field for the reason of an action that needs one."""
+    return reason_field(help_text, required=True, **options)
+
+
 class ReasonForm(forms.Form):
     """A form for the reason of an action. The audit records it."""
 
-    reason = forms.CharField(max_length=REASON_CHARACTERS, strip=True, help_text="Required. Recorded in the audit.")
+    reason = required_reason()
 
 
 def password_field(autocomplete: str, **options: Any) -> forms.CharField:
@@ -58,6 +69,19 @@ def measured(field: Measured, unit: str) -> Measured:
     """Set the unit that stands beside the field."""
     field.unit = unit  # type: ignore[attr-defined]
     return field
+
+
+def number_field(label: str, help_text: str, least: int, most: int, unit: str = "") -> forms.IntegerField:
+    """Return a field for a whole number that may be empty."""
+    refusals = dict.fromkeys(("invalid", "min_value", "max_value"), f"Enter a whole number from {least:,} to {most:,}.")
+    bounds = {"min_value": least, "max_value": most, "error_messages": refusals}
+    return measured(forms.IntegerField(label=label, help_text=help_text, required=False, **bounds), unit)
+
+
+def seconds_field(label: str, help_text: str, most: float) -> PlainFloatField:
+    """Return a field for a time of at most this many seconds that may be empty."""
+    field = PlainFloatField(label=label, help_text=help_text, required=False, min_value=0, max_value=most)
+    return measured(field, "seconds")
 
 
 def suggest(form: forms.Form, **suggestions: Sequence[str]) -> None:

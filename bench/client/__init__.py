@@ -1,0 +1,1 @@
+"""Benchmark of the client: the worker, and sends from Python."""

@@ -1,0 +1,1 @@
+"""Benchmark of what operators wait for: pages, scrapes, redrives."""

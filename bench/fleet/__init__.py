@@ -1,0 +1,1 @@
+"""Figures of the fleet: the simulation of its balance, and the arithmetic of its capacity."""

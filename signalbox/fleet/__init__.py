@@ -1,0 +1,1 @@
+"""The client of a fleet: it sends each message to the cell that takes it, and receives from every cell of a queue."""
