@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from signalbox.calls.call import Call, Function, only_value, only_values
@@ -58,6 +60,43 @@ count_part: Function[int] = Function("count_part", "key text, part text, keep_se
 def expire_results() -> Call[int]:
     """Delete results that have expired."""
     return Call("select signalbox.expire_results()", {}, only_value)
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """A message that is delivered later."""
+
+    queue: str
+    message_id: int
+    due_at: datetime
+    priority: int
+    retried: bool
+    payload: Any
+
+
+def delayed_messages(queues: list[str], max_messages: int) -> Call[list[Delayed]]:
+    """List the delayed messages of these queues, those that are due first; a message may be an `Unreadable`."""
+    return Call(
+        """
+        select q.name, m.message_id, m.since, m.priority, m.receive_count > 0, m.payload::text
+        from signalbox.queue q
+        cross join lateral (
+          select * from signalbox.live_message m
+          where m.queue_id = q.queue_id and m.state = 'scheduled'
+          order by m.since
+          limit %(max_messages)s
+        ) m
+        where q.name = any(%(queues)s::text[])
+        order by m.since, m.message_id
+        limit %(max_messages)s
+        """,
+        {"queues": queues, "max_messages": max_messages},
+        lambda rows: [_delayed(*row) for row in rows],
+    )
+
+
+def _delayed(queue: str, message_id: int, due_at: datetime, priority: int, retried: bool, payload: str) -> Delayed:
+    return Delayed(queue, message_id, due_at, priority, retried, decode(payload, "payload"))
 
 
 def ready_messages(queue: str) -> Call[int | None]:

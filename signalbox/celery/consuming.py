@@ -228,7 +228,13 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
             self.leases.put_back(acks)
             raise
         self.leases.hold(deliveries)
-        return deliveries
+        return [delivery for delivery in deliveries if not self._ended(delivery)]
+
+    def _ended(self, delivery: Delivery) -> bool:
+        """Acknowledge a message whose expiration has ended."""
+        if expired := envelopes.is_expired(delivery):
+            self.leases.ack(delivery.receipt_handle)
+        return expired
 
     def next_look(self, now: float) -> float:
         """The latest time of the next delivery."""
@@ -252,10 +258,13 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
 
     def basic_reject(self, delivery_tag: str, requeue: bool = False) -> None:
         """Refuse a delivery: for good, which makes a dead letter, or with `requeue` as a failure that is retried."""
-        failure = getattr(self.qos.get_if_held(delivery_tag), "failure", None)
+        message = self.qos.get_if_held(delivery_tag)
+        failure = getattr(message, "failure", None)
         name = self.leases.name_of(delivery_tag)
         self.qos.reject(delivery_tag)
-        if requeue:
+        if requeue and getattr(message, "is_put_off", not self.options.requeue_counts):
+            self.leases.put_off(delivery_tag)
+        elif requeue:
             generic = {"error_class": "Requeued", "error": f"{name} was given back: its worker could not finish it."}
             self.leases.fail(delivery_tag, **(failure or generic))
         else:

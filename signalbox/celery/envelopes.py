@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -125,6 +126,43 @@ def opened(message: Message) -> dict[str, Any]:
     properties["priority"] = message.priority
     properties["delivery_tag"] = message.receipt_handle
     return dict(payload)
+
+
+def priority_of(payload: Mapping[str, Any]) -> int:
+    """Read the priority of a published message."""
+    priority = payload["properties"].get("priority")
+    return priority if isinstance(priority, int) else 0
+
+
+def is_expired(message: Message) -> bool:
+    """Return whether the message was published with an expiration, in milliseconds, that is over."""
+    if not is_envelope(message.payload):
+        return False
+    expiration = message.payload["properties"].get("expiration")
+    if not isinstance(expiration, str) or not expiration.isdecimal():
+        return False
+    return message.sent_at.timestamp() + int(expiration[:18]) / 1000 <= time.time()
+
+
+def described(payload: Any, message_id: int) -> dict[str, Any]:
+    """Describe a task that is not delivered yet: id, name, args, kwargs and eta."""
+    if not is_envelope(payload):
+        task = payload if isinstance(payload, dict) else {}
+        values = {"args": task.get("args", []), "kwargs": task.get("kwargs", {})}
+        return {"id": f"signalbox-{message_id}", "name": task.get("task"), **values, "eta": task.get("eta")}
+    headers = payload.get("headers") or {}
+    body = payload["body"]
+    if isinstance(body, list) and len(body) > 1:
+        args, kwargs = body[:2]
+    else:
+        args, kwargs = headers.get("argsrepr"), headers.get("kwargsrepr")
+    return {
+        "id": headers.get("id"),
+        "name": headers.get("task"),
+        "args": args,
+        "kwargs": kwargs,
+        "eta": headers.get("eta"),
+    }
 
 
 def is_envelope(payload: object) -> bool:

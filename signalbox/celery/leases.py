@@ -69,6 +69,7 @@ class Leases:
         self._doubtful: set[str] = set()
         self._returns: list[str] = []
         self._failures: list[tuple[str, Mapping[str, Any]]] = []  # handles, with the options of their nacks
+        self._deferrals: list[str] = []
         self._abandoned: SimpleQueue[str] = SimpleQueue()
         self._abandoned_count = 0
         self._chores: dict[object, Chore] = {}
@@ -123,6 +124,15 @@ class Leases:
             if self._held.pop(handle, None) is None:
                 return
             self._failures.append((handle, options))
+            self._start()
+        self._news.set()
+
+    def put_off(self, handle: str) -> None:
+        """Let a delivery that the consumer requeued be delivered again, without a failure, however often."""
+        with self._lock:
+            if self._held.pop(handle, None) is None:
+                return
+            self._deferrals.append(handle)
             self._start()
         self._news.set()
 
@@ -195,6 +205,9 @@ class Leases:
             except SignalboxError as error:
                 logger.warning("A failure could not be recorded: %s", in_brief(error))
             del self._failures[0]
+        while self._deferrals:
+            self._client.defer(self._deferrals[0], 0)
+            del self._deferrals[0]
         if returns := self._returns[:BATCH]:
             self._client.change_visibility_batch(returns, 0)
             del self._returns[: len(returns)]
@@ -211,7 +224,7 @@ class Leases:
             self._returns += [handle for handle, lease in self._held.items() if not lease.lost]
             self._held.clear()
         try:
-            while self._acks or self._returns or self._failures:
+            while self._acks or self._returns or self._failures or self._deferrals:
                 self.settle()
         except (psycopg.Error, SignalboxError) as error:
             logger.warning(
@@ -257,7 +270,7 @@ class Leases:
         self._collect_abandoned()
         if time.monotonic() >= self._extended_at + self._shortest / 3:
             self._extend()
-        if self._acks or self._failures or self._returns:
+        if self._acks or self._failures or self._deferrals or self._returns:
             self.settle()
         for chore in list(self._chores.values()):
             if time.monotonic() >= chore.due_at:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from signalbox.celery import calls
-from signalbox.celery.envelopes import is_envelope
+from signalbox.celery.envelopes import is_envelope, priority_of
 from signalbox.celery.leases import Chore
 from signalbox.celery.options import MAIL_POLL_SECONDS
 from signalbox.celery.wakeup import Watch
@@ -114,10 +114,13 @@ class Mailbox:
     def next(self, client: Any) -> dict[str, Any] | None:
         """Take the next message; None when there is none."""
         if not self._fetched:
-            for _, body in client._run(calls.take_mail([self.name])):
-                if not is_envelope(body):
-                    logger.error("Dropped a message for %s that no Celery program sent", self.name)
-                    continue
-                body["properties"]["delivery_tag"] = f"mail-{id(body)}"
-                self._fetched.append(body)
+            self._fetched.extend(sorted(self._take(client), key=priority_of, reverse=True))
         return self._fetched.popleft() if self._fetched else None
+
+    def _take(self, client: Any) -> Iterator[dict[str, Any]]:
+        for _, body in client._run(calls.take_mail([self.name])):
+            if not is_envelope(body):
+                logger.error("Dropped a message for %s that no Celery program sent", self.name)
+                continue
+            body["properties"]["delivery_tag"] = f"mail-{id(body)}"
+            yield body

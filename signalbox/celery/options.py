@@ -45,6 +45,8 @@ class Options:
     """The most tasks that one call receives."""
     consumer: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}")
     """The worker's name in the console."""
+    requeue_counts: bool = True
+    """Whether a message that a consumer requeues counts as a failed delivery. False: it is delivered again at once."""
     readable: bool = True
     """Whether JSON bodies are stored as JSON, and not as text. Only text keeps the order of keys."""
 

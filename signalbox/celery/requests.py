@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from billiard.einfo import ExceptionWithTraceback
+from celery.exceptions import Reject
 from celery.worker import request
 
 
@@ -20,6 +21,7 @@ class Request(request.Request):  # type: ignore[misc]
         exception = exc_info.exception
         if isinstance(exception, ExceptionWithTraceback):
             exception = exception.exc
+        self._message.is_put_off = isinstance(exception, Reject) and exception.requeue
         self._message.failure = {
             "error_class": getattr(exception, "exc_cls_name", None) or type(exception).__name__,
             "error": str(exception),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import Any
 
@@ -49,6 +50,8 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         self.bell = Bell()
         self._owner = os.getpid()
         self._driver: LoopDriver | None = None
+        if "celery.worker.control" in sys.modules:  # a worker: answer its `inspect scheduled` from the database
+            import signalbox.celery.scheduled  # noqa: F401 - it registers the command
         #: The engine's verbs over this connection; a forked child gets a connection of its own.
         self.verbs = Client(self.dsn, **self.options.connect_options)
 

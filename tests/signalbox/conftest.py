@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from signalbox import Client
 from tests.console.api_keys.keys import new_key
 from tests.console.servers import Server, console_server
+from tests.ports import free_port
 from tests.signalbox.worker.workers import Notes, WorkerProcess, handler_starter, worker_starter
 
 _numbers = itertools.count(1)
@@ -147,3 +150,17 @@ def listening(dsn):
             ).fetchone()
 
     return look
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[str]:
+    """The URL of a real Redis, which keeps nothing."""
+    program = shutil.which("redis-server")
+    assert program, "tests/system_packages.sh installs it"
+    port = free_port()
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    with subprocess.Popen([program, *options], stdout=subprocess.PIPE) as server:
+        assert server.stdout
+        assert any(b"Ready to accept connections" in line for line in server.stdout)
+        yield f"redis://127.0.0.1:{port}/0"
+        server.terminate()

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import psycopg
 import pytest
@@ -72,6 +72,7 @@ class Shop:
     home: Path
     options: dict[str, Any] = field(default_factory=dict)
     conf: dict[str, Any] = field(default_factory=dict)
+    broker: str = ""
     workers: list[Worker] = field(default_factory=list)
     _app: Celery | None = None
     _connection: psycopg.Connection[Any] | None = None
@@ -79,8 +80,12 @@ class Shop:
     @property
     def app(self) -> Celery:
         if self._app is None:
-            self._app = make_app(broker_url(self.dsn), self.queue, self.settings)
+            self._app = make_app(self.url, self.queue, self.settings)
         return self._app
+
+    @property
+    def url(self) -> str:
+        return self.broker or broker_url(self.dsn)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -92,8 +97,8 @@ class Shop:
     def start_worker(self, *arguments: str) -> Worker:
         """A worker that is ready, killed at the end of the test at the latest."""
         name = f"{self.queue}-{len(self.workers)}@here"
-        log = self.home / f"{name}.log"
-        shop = {"broker": broker_url(self.dsn), "dsn": self.dsn, "queue": self.queue, "conf": self.settings}
+        log = self.home / f"{name}-{urlsplit(self.url).scheme}.log"
+        shop = {"broker": self.url, "dsn": self.dsn, "queue": self.queue, "conf": self.settings}
         command = [
             sys.executable,
             "-m",

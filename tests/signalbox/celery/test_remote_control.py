@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from tests.signalbox.celery.conftest import Shop, Worker, wait_until
@@ -18,11 +20,17 @@ def ask(shop: Shop, worker: Worker, command: str, **arguments: object) -> object
 
 def test_workers_answer_what_they_are_asked(shop: Shop) -> None:
     worker = shop.start_worker()
+    later = shop.send("work", "later", countdown=3600)
+    shop.rows('select signalbox.send(%s, \'{"task": "shop.work", "args": [1]}\', delay_seconds => 900)', shop.queue)
     task_id = shop.send("wait", "busy")
     wait_until(shop.begun, shop.logs)
 
     assert ask(shop, worker, "ping") == {"ok": "pong"}
     assert [task["id"] for task in ask(shop, worker, "active")] == [task_id]
+    soon, last = ask(shop, worker, "scheduled")
+    assert (soon["request"]["name"], soon["request"]["args"]) == ("shop.work", [1])
+    assert (last["request"]["id"], last["request"]["args"]) == (later, ["later"])
+    assert datetime.fromisoformat(soon["eta"]) < datetime.fromisoformat(last["eta"])
     assert "shop.work" in ask(shop, worker, "registered")
     assert [queue["name"] for queue in ask(shop, worker, "active_queues")] == [shop.queue]
     shop.open_gate("busy")

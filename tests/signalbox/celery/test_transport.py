@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from kombu import Connection, Exchange, Queue
+from psycopg.conninfo import conninfo_to_dict
 
 import signalbox.celery  # noqa: F401 - a checkout has no entry points
 from signalbox import Client, InvalidArgument
@@ -83,6 +85,49 @@ def test_what_is_refused_keeps_its_message_and_is_counted(open_connection: Open,
 
     wait_until(lambda: (client.message_outcome(ids[0]) or ids) and client.message_outcome(ids[0]).outcome == "dead")
     assert ids[0] == ids[1]
+
+
+def test_a_requeue_can_be_no_failure(open_connection: Open, name: str, client: Client) -> None:
+    queue = open_connection(max_receives=2, requeue_counts=False, polling_interval=0.02).SimpleQueue(name)
+    queue.put({"n": 1})
+    counts = []
+    for _ in range(4):
+        message = queue.get(timeout=60)
+        counts.append(message.delivery_info["receive_count"])
+        message.requeue()
+    queue.get(timeout=60).ack()
+
+    assert counts == [1, 2, 3, 4]
+    message_id = message.delivery_info["message_id"]
+    wait_until(lambda: client.message_outcome(message_id).outcome == "acked")
+
+
+def test_an_expired_message_is_not_delivered(open_connection: Open, name: str) -> None:
+    queue = open_connection().SimpleQueue(name)
+    queue.put({"n": 1}, expiration=0.001)
+    queue.put({"n": 2}, expiration=3600)
+    wait_until(lambda: queue.qsize() == 2)
+
+    message = queue.get(timeout=60)
+    assert message.payload == {"n": 2}
+    message.ack()
+
+
+def test_a_mailbox_delivers_by_priority(open_connection: Open, name: str) -> None:
+    buffer = open_connection().SimpleBuffer(name)
+    for priority in (1, 9, 5, 9):
+        buffer.put({"priority": priority}, priority=priority)
+
+    assert [buffer.get(timeout=60).payload["priority"] for _ in range(4)] == [9, 9, 5, 1]
+
+
+def test_a_list_of_addresses_can_have_a_socket(dsn: str) -> None:
+    named = conninfo_to_dict(dsn)
+    socket = f"signalbox://{named.get('user', '')}@{quote(str(named['host']), safe='')}/{named['dbname']}"
+    with Connection(["signalbox://nobody@127.0.0.1:1/nowhere", socket]) as connection:
+        connection.ensure_connection(max_retries=3, interval_start=0, timeout=60)
+
+        assert connection.default_channel.connection is not None
 
 
 def test_a_closed_connection_returns_undelivered_messages(open_connection: Open, name: str, client: Client) -> None:
