@@ -38,8 +38,8 @@ def copy_to(cell: Cell) -> int:
 def copy_over(connection: psycopg.Connection[Any]) -> int:
     """Bring the directory to the cell at the other end of this connection."""
     known = connection.execute(query_text("fleet/directory").encode()).fetchone()
-    [(changes,)] = fetch("select signalbox.fleet_changes(%s)::text", [known[2] if known else 0])
-    row = connection.execute("select signalbox.fleet_copy(%s::jsonb)", [changes]).fetchone()
+    [(changes,)] = fetch("select signalbox._fleet_changes(%s)::text", [known[2] if known else 0])
+    row = connection.execute("select signalbox._fleet_copy(%s::jsonb)", [changes]).fetchone()
     return int(row[0]) if row else 0
 
 

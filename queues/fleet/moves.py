@@ -125,7 +125,7 @@ def start(queue: str, partitions: Sequence[int], to_cell: str, *, actor: str, re
     get_directory()
     with transaction.atomic():
         rows = verb_rows(
-            "select signalbox.fleet_plan_move(%s, %s::integer[], %s, %s)", queue, list(partitions), to_cell, actor
+            "select signalbox._fleet_plan_move(%s, %s::integer[], %s, %s)", queue, list(partitions), to_cell, actor
         )
         ids = [row[0] for row in rows]
         details = {"queue": queue, "partitions": written(tuple(sorted(partitions))), "cell": to_cell, "moves": ids}
@@ -163,7 +163,7 @@ def cancel(move_id: int, *, actor: str, reason: str = "") -> Move:
     """Cancel a move whose new cell takes no sends yet. Raises InvalidArgument for a later one: move it back."""
     with transaction.atomic():
         move = get_move(move_id)
-        if not verb_value("select signalbox.fleet_revert(%s, '', true)", move_id):
+        if not verb_value("select signalbox._fleet_revert(%s, '', true)", move_id):
             raise InvalidArgument(f"move {move_id} is {move.state}: move its partitions back instead", field="move")
         audit.record(actor, "fleet.cancel", None, reason, {"move": move_id})
     return get_move(move_id)

@@ -38,7 +38,7 @@ KEYS_TOGETHER = 5_000
 GROUPS_TOGETHER = 500
 
 TAKE_KEYS = (
-    "select signalbox.fleet_take_keys(%s, %s::text[], %s::bigint[], %s::bytea[], %s::timestamptz[], %s::timestamptz[])"
+    "select signalbox._fleet_take_keys(%s, %s::text[], %s::bigint[], %s::bytea[], %s::timestamptz[], %s::timestamptz[])"
 )
 
 KnownKeys = set[int]
@@ -77,7 +77,7 @@ def prepare(move: Move) -> None:
         copy_to_cell(target, move.to_cell)
     with _cell(move.from_cell) as source, _cell(move.to_cell) as target:
         copy_keys(source, target, move, known)
-        verb_value("select signalbox.fleet_advance(%s, 'preparing')", move.move_id)
+        verb_value("select signalbox._fleet_advance(%s, 'preparing')", move.move_id)
         close(move, source, target, known)
 
 
@@ -92,12 +92,12 @@ def close(move: Move, source: psycopg.Connection[Any], target: psycopg.Connectio
     copy_to_cell(source, move.from_cell)
     if not fenced(source):
         why = f"transactions that may send to {move.from_cell} did not end within {CLOSING_SECONDS:g} s: end them"
-        verb_value("select signalbox.fleet_revert(%s, %s, false)", move.move_id, why)
+        verb_value("select signalbox._fleet_revert(%s, %s, false)", move.move_id, why)
         copy_to_cell(source, move.from_cell)
         return
     copy_keys(source, target, move, known)
     note_messages(source, move)
-    verb_value("select signalbox.fleet_advance(%s, 'closing')", move.move_id)
+    verb_value("select signalbox._fleet_advance(%s, 'closing')", move.move_id)
     copy_to_cell(target, move.to_cell)
     copy_to_cell(source, move.from_cell)
 
@@ -110,7 +110,7 @@ def drain(move: Move) -> None:
         release_groups(source, target, move)
         if note_messages(source, move):
             return
-        verb_value("select signalbox.fleet_advance(%s, 'draining')", move.move_id)
+        verb_value("select signalbox._fleet_advance(%s, 'draining')", move.move_id)
     copy_to_all()
 
 
@@ -135,7 +135,7 @@ def _open(source: psycopg.Connection[Any]) -> set[str]:
 
 def copy_keys(source: psycopg.Connection[Any], target: psycopg.Connection[Any], move: Move, known: KnownKeys) -> None:
     """Let the new cell know the deduplication ids of the old one, but for those that this runner has copied before."""
-    statement = "select * from signalbox.fleet_keys(%s, %s::smallint[])"
+    statement = "select * from signalbox._fleet_keys(%s, %s::smallint[])"
     rows = source.execute(statement, [move.queue, list(move.partitions)])
     copied = 0
     while page := rows.fetchmany(KEYS_TOGETHER):
@@ -153,21 +153,21 @@ def release_groups(source: psycopg.Connection[Any], target: psycopg.Connection[A
     after: str | None = None
     while placements(move.queue)[0].is_fifo:
         row = target.execute(
-            "select signalbox.fleet_waiting_groups(%s, %s, %s)", [move.queue, after, GROUPS_TOGETHER]
+            "select signalbox._fleet_waiting_groups(%s, %s, %s)", [move.queue, after, GROUPS_TOGETHER]
         ).fetchone()
         waiting = row[0] if row else []
         if not waiting:
             return
-        emptied = source.execute("select signalbox.fleet_emptied_groups(%s, %s)", [move.queue, waiting]).fetchone()
+        emptied = source.execute("select signalbox._fleet_emptied_groups(%s, %s)", [move.queue, waiting]).fetchone()
         if emptied and emptied[0]:
-            target.execute("select signalbox.fleet_release_groups(%s, %s)", [move.queue, emptied[0]])
+            target.execute("select signalbox._fleet_release_groups(%s, %s)", [move.queue, emptied[0]])
         after = waiting[-1]
 
 
 def note_messages(source: psycopg.Connection[Any], move: Move) -> int:
     """Count the messages that the old cell still has, and keep the number with the move."""
     row = source.execute(
-        "select signalbox.fleet_remaining(%s, %s::smallint[], %s)",
+        "select signalbox._fleet_remaining(%s, %s::smallint[], %s)",
         [move.queue, list(move.partitions), COUNTED_MESSAGES],
     ).fetchone()
     left = int(row[0]) if row else 0
@@ -195,7 +195,7 @@ def _make_queue(target: psycopg.Connection[Any], move: Move) -> None:
             "select signalbox.create_queue(%s, %s, %s)", [template.name, json.dumps(settings), template.tenant.name]
         )
         if move.to_cell not in holders:
-            target.execute("select signalbox.check_placeable(%s)", [template.name])
+            target.execute("select signalbox._check_placeable(%s)", [template.name])
 
 
 def _note(move: Move, problem: str) -> None:

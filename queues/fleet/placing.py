@@ -48,10 +48,10 @@ def add_cell(name: str, url: str, region: str = "", *, actor: str) -> Cell:
 def _enter(cell: Cell, home: str, other: psycopg.Connection[Any] | None, actor: str) -> None:
     """Let the other database join before the directory names it; without one, this database joins."""
     if other is not None:
-        other.execute("select signalbox.fleet_join(%s, %s)", [cell.name, home])
+        other.execute("select signalbox._fleet_join(%s, %s)", [cell.name, home])
     with transaction.atomic():
         if other is None:
-            verb_rows("select signalbox.fleet_join(%s, %s)", cell.name, home)
+            verb_rows("select signalbox._fleet_join(%s, %s)", cell.name, home)
         verb_rows("select signalbox.fleet_add(%s, %s, %s)", cell.name, cell.url, cell.region)
         audit.record(actor, "fleet.add", details={"cell": cell.name, "url": cell.url, "region": cell.region})
 

@@ -89,8 +89,8 @@ class Options:
 
 
 def _check_once(once: bool, dsn: str) -> None:
-    """Refuse a transaction of handlers over HTTP."""
-    if once and dsn.startswith(("http://", "https://")):
+    """Refuse a transaction of handlers over HTTP, and over several databases."""
+    if once and dsn.startswith(("http://", "https://", "signalbox-fleet://")):
         raise InvalidArgument("once needs the address of a database: its transaction is there", field="once")
 
 

@@ -1,4 +1,4 @@
-"""The sources of a worker's messages: a database, or a server in front of one."""
+"""The sources of a worker's messages: a database, a server in front of one, or the cells of a fleet."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from signalbox.connections.connecting import is_server, key_of
 from signalbox.connections.connections import lasting_dsn
 from signalbox.connections.listening import in_loop, shared_listener
 from signalbox.errors import QuotaExceeded
+from signalbox.fleet.map import is_fleet, seed_of
 from signalbox.messages import Message
 from signalbox.worker.options import Options
 from signalbox.worker.outages import CALL_SECONDS
@@ -21,6 +22,8 @@ from signalbox.worker.outages import CALL_SECONDS
 WAIT_SECONDS = 20.0
 #: Seconds for a server to answer after that wait; both together are less than CALL_SECONDS.
 ANSWER_SECONDS = CALL_SECONDS - WAIT_SECONDS - 1.0
+#: Seconds for which a claim waits at the cells of a fleet: the longest time until a worker notices that it is stopped.
+FLEET_WAIT_SECONDS = 1.0
 
 
 class DatabaseSource:
@@ -98,9 +101,46 @@ class ServerSource:
         await self._client.close()
 
 
-Source = DatabaseSource | ServerSource
+class FleetSource:
+    """A fleet: a claim asks the cells of the queue in turn, and waits a little at each. No cell sends wake-ups."""
+
+    def __init__(self, options: Options) -> None:
+        from signalbox.fleet.async_client import AsyncFleetClient
+
+        self._options = options
+        seed = lasting_dsn(seed_of(options.dsn), f"signalbox worker {options.queue}")
+        self._clients = [AsyncFleetClient(seed, prepare_threshold=options.prepare_threshold) for _ in range(3)]
+        self._claims = self._clients[0]
+        self.settlements: AsyncVerbs = self._clients[1]
+        self.heartbeats: AsyncVerbs = self._clients[2]
+
+    async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
+        receive = partial(
+            self._claims.receive,
+            self._options.queue,
+            room,
+            visibility_timeout=self._options.visibility_timeout,
+            consumer=consumer,
+            durable=False,
+        )
+        try:
+            return await receive(wait_seconds=FLEET_WAIT_SECONDS)
+        except QuotaExceeded:  # all long polls of the tenant are in use: ask without waiting
+            return await receive()
+
+    def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.close()
+
+
+Source = DatabaseSource | ServerSource | FleetSource
 
 
 def source_of(options: Options) -> Source:
     """Make the source of the worker's address."""
+    if is_fleet(options.dsn):
+        return FleetSource(options)
     return ServerSource(options) if is_server(options.dsn) else DatabaseSource(options)

@@ -153,7 +153,7 @@ begin
         ) then 0 else 1 end;
       end if;
       if v_is_placed and signalbox._waits_for_source(v_name, v_lane) then
-        v_free := 0; -- a release writes a wake-up row (_note_placement, fleet_release_groups)
+        v_free := 0; -- a release writes a wake-up row (_note_placement, _fleet_release_groups)
       end if;
       v_moved := 0;
       if v_free > 0 then

@@ -6,6 +6,7 @@ import asyncio
 import json
 import uuid
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,7 +19,10 @@ from queues import fleet
 from queues.control.queues import create_queue
 from queues.errors import InvalidArgument
 from signalbox.fleet.map import partition_of
+from signalbox.worker import Worker
 from tests.queues.fleet.conftest import Cells
+from tests.signalbox.worker.handlers import record
+from tests.signalbox.worker.workers import PATIENCE, Notes
 
 KEYS = {
     cell: [f"key-{n}" for n in range(400) if partition_of(f"key-{n}") % 2 == at][:40] for at, cell in enumerate("ab")
@@ -137,14 +141,14 @@ def test_an_old_map_costs_one_more_round_trip(cells: Cells) -> None:
 def test_an_older_copy_replaces_nothing(cells: Cells) -> None:
     queue = placed("a", "b")
     with cells.connect("a") as a, cells.connect("b") as b:
-        before = a.execute("select signalbox.fleet_changes(0)::text").fetchone()
+        before = a.execute("select signalbox._fleet_changes(0)::text").fetchone()
         _turn_around(cells, queue)
         newest = b.execute("select signalbox.fleet_map(%s)", [queue]).fetchone()
-        b.execute("select signalbox.fleet_copy(%s::jsonb)", before)
+        b.execute("select signalbox._fleet_copy(%s::jsonb)", before)
 
         assert b.execute("select signalbox.fleet_map(%s)", [queue]).fetchone() == newest
         with pytest.raises(psycopg.DatabaseError):
-            a.execute("select signalbox.fleet_copy(%s::jsonb)", before)
+            a.execute("select signalbox._fleet_copy(%s::jsonb)", before)
 
 
 def _turn_around(cells: Cells, queue: str) -> None:
@@ -215,3 +219,20 @@ def test_status_shows_a_silent_cell_beside_the_others(cells: Cells) -> None:
         "a": "answers", "b": "answers", "gone": "silent"
     }  # fmt: skip
     assert {p["cell"]: len(p["partitions"]) for p in status["placements"] if p["queue"] == queue} == {"a": 32, "b": 32}
+
+
+def test_a_worker_takes_from_every_cell(cells: Cells, tmp_path: Path) -> None:
+    queue, notes = placed("a", "b"), Notes(tmp_path / "notes")
+    with cells.client() as client:
+        client.send_batch(queue, [notes.payload()] * 4, group_ids=[*KEYS["a"][:2], *KEYS["b"][:2]])
+
+        async def work() -> None:
+            worker = Worker("signalbox-fleet" + _as_url(cells.a), queue, record)
+            serving = asyncio.create_task(worker.serve())
+            while sum((client.describe_queue(queue).messages or {}).values()):
+                await asyncio.sleep(0.05)
+            worker.stop()
+            await asyncio.wait_for(serving, PATIENCE)
+
+        asyncio.run(work())
+    assert len(notes.said("ran")) == 4

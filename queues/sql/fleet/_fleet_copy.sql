@@ -1,7 +1,7 @@
--- fleet_copy(changes): enter what fleet_changes of the directory's home returned. Returns the version of this copy
+-- Enter what _fleet_changes of the directory's home returned. Returns the version of this copy
 -- afterwards. An older row never replaces a newer one: of cells the higher version counts, of placements the higher
 -- epoch. A copy that lacks what changed before `since` keeps its version, so that it is asked for again.
-create or replace function signalbox.fleet_copy(changes jsonb) returns bigint
+create or replace function signalbox._fleet_copy(changes jsonb) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$

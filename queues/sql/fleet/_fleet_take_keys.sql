@@ -1,6 +1,6 @@
--- fleet_take_keys(queue, ...): remember deduplication ids that another cell knew, with their first message there. Returns
+-- Remember deduplication ids that another cell knew, with their first message there. Returns
 -- how many were new.
-create or replace function signalbox.fleet_take_keys(
+create or replace function signalbox._fleet_take_keys(
   queue text, deduplication_ids text[], message_ids bigint[], request_hashes bytea[], sent timestamptz[],
   expire timestamptz[]
 ) returns bigint
@@ -12,10 +12,10 @@ as $$
     select q.queue_id, k.deduplication_id, k.message_id, k.request_hash, k.sent_at, k.expires_at
     from signalbox.queue q
     cross join unnest(
-      fleet_take_keys.deduplication_ids, fleet_take_keys.message_ids, fleet_take_keys.request_hashes,
-      fleet_take_keys.sent, fleet_take_keys.expire
+      _fleet_take_keys.deduplication_ids, _fleet_take_keys.message_ids, _fleet_take_keys.request_hashes,
+      _fleet_take_keys.sent, _fleet_take_keys.expire
     ) k(deduplication_id, message_id, request_hash, sent_at, expires_at)
-    where q.name = fleet_take_keys.queue and not exists (
+    where q.name = _fleet_take_keys.queue and not exists (
       select from signalbox.dedup d
       where d.queue_id = q.queue_id and d.deduplication_id = k.deduplication_id and d.sent_at = k.sent_at
     )

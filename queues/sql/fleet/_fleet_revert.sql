@@ -1,7 +1,7 @@
--- fleet_revert(move_id, problem, cancelled): give the partitions of a move back to the cell that had them, before the
+-- Give the partitions of a move back to the cell that had them, before the
 -- new one takes any. It begins again, later, or is cancelled. Returns false when it is too late. In the directory's home
 -- only.
-create or replace function signalbox.fleet_revert(move_id integer, problem text, cancelled boolean) returns boolean
+create or replace function signalbox._fleet_revert(move_id integer, problem text, cancelled boolean) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -13,16 +13,16 @@ declare
 begin
   select m.state = 'closing' into v_was_closing
   from signalbox.fleet_move m
-  where m.move_id = fleet_revert.move_id and m.state in ('preparing', 'closing') and m.ended_at is null;
+  where m.move_id = _fleet_revert.move_id and m.state in ('preparing', 'closing') and m.ended_at is null;
   if not found then
     return false;
   end if;
   update signalbox.fleet_move m
-  set state = case when fleet_revert.cancelled then 'cancelled' else 'preparing' end,
-    problem = fleet_revert.problem,
-    paused = m.paused or not fleet_revert.cancelled,
-    ended_at = case when fleet_revert.cancelled then clock_timestamp() end
-  where m.move_id = fleet_revert.move_id
+  set state = case when _fleet_revert.cancelled then 'cancelled' else 'preparing' end,
+    problem = _fleet_revert.problem,
+    paused = m.paused or not _fleet_revert.cancelled,
+    ended_at = case when _fleet_revert.cancelled then clock_timestamp() end
+  where m.move_id = _fleet_revert.move_id
   returning * into v_move;
   if v_was_closing then
     perform signalbox._place(v_move, v_move.from_cell, null, 'settled', v_version);
