@@ -73,8 +73,8 @@ def prepare(move: Move) -> None:
     """Make the queue in the new cell, copy the deduplication ids that are known so far, and close the old cell."""
     known: KnownKeys = set()
     with _cell(move.to_cell) as target:
+        copy_to_cell(target, move.to_cell)  # first: a cell that knows no placement would take sends to a new queue
         _make_queue(target, move)
-        copy_to_cell(target, move.to_cell)
     with _cell(move.from_cell) as source, _cell(move.to_cell) as target:
         copy_keys(source, target, move, known)
         verb_value("select signalbox._fleet_advance(%s, 'preparing')", move.move_id)
