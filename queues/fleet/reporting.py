@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from queues.fleet import balance
 from queues.fleet.cells import CellState, states
 from queues.fleet.copying import Copied
-from queues.fleet.directory import Cell, Placement, get_directory, placements
+from queues.fleet.directory import Cell, Placement, get_directory, placements, written
 from queues.fleet.moves import Impact, Move, moves
 
 
@@ -74,6 +75,12 @@ def of_impact(parts: Sequence[Impact]) -> Report:
     return Report(document, [*map(_impact, parts)] or ["The partitions are there already."])
 
 
+def of_proposals(proposed: Sequence[balance.Move]) -> Report:
+    """Report moves that would level the load."""
+    document = [asdict(move) | {"ranges": written(move.partitions)} for move in proposed]
+    return Report(document, [*map(_proposal, proposed)] or ["The cells are level, or no queue can level them."])
+
+
 def _placement_document(placement: Placement) -> dict[str, Any]:
     return asdict(placement) | {"ranges": placement.ranges}
 
@@ -108,6 +115,14 @@ def _move(move: Move) -> str:
     if move.seconds_left is not None:
         words += f", about {move.seconds_left:.0f} s"
     return words + (", paused" if move.paused else "") + (f": {move.problem}" if move.problem else "")
+
+
+def _proposal(move: balance.Move) -> str:
+    return (
+        f"Move {move.queue} {written(move.partitions)} from {move.source} to {move.target}: "
+        f"{move.load.sends_per_second:.1f} sends/s, {move.load.receives_per_second:.1f} receives/s; "
+        f"peak over mean {move.peak_before:.2f}, then {move.peak_after:.2f}"
+    )
 
 
 def _impact(part: Impact) -> str:

@@ -1,4 +1,4 @@
-"""manage.py fleet add | status | place | move | moves | run: the cells of a fleet, and which queue is where."""
+"""manage.py fleet add | status | place | move | moves | rebalance | run: cells, and which queue is where."""
 
 import signal
 from argparse import ArgumentParser
@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from queues import fleet
 from queues.commands import ACTOR, VerbCommand
 from queues.fleet import reporting
+from queues.fleet.rebalancing import proposals, rebalance
 from queues.fleet.running import run, wait_for
 from queues.stopping import Stopping, on_signals
 
@@ -36,11 +37,13 @@ class Command(VerbCommand):
         change = moves.add_mutually_exclusive_group()
         for name in ("pause", "resume", "cancel"):
             change.add_argument(f"--{name}", type=int, metavar="MOVE", help=f"{name} this move")
+        level = verbs.add_parser("rebalance", help="enter moves that level the load of cells; `fleet run` does them")
+        level.add_argument("--dry-run", action="store_true", help="print them, and enter none")
         runner = verbs.add_parser("run", help="carry out moves, and bring the directory to every cell, until stopped")
         runner.add_argument("--once", action="store_true", help="take each move one step, and end")
-        for verb in (place, move, moves):
+        for verb in (place, move, moves, level):
             verb.add_argument("--reason", default="", help="kept in the audit")
-        for verb in (add, status, place, move, moves):
+        for verb in (add, status, place, move, moves, level):
             verb.add_argument("--json", action="store_true", help="print JSON")
 
     def _add(self, options: dict[str, Any]) -> None:
@@ -75,6 +78,12 @@ class Command(VerbCommand):
         else:
             changed = fleet.moves()
         self._write(options, reporting.of_moves(changed))
+
+    def _rebalance(self, options: dict[str, Any]) -> None:
+        proposed = proposals()
+        if not options["dry_run"]:
+            rebalance(proposed, actor=ACTOR, reason=options["reason"])
+        self._write(options, reporting.of_proposals(proposed))
 
     def _run(self, options: dict[str, Any]) -> None:
         if not fleet.get_directory().is_home:

@@ -16,7 +16,8 @@ import signalbox
 from queues import fleet
 from queues.control.queues import create_queue
 from queues.errors import InvalidArgument
-from queues.fleet import moving
+from queues.fleet import moving, rebalancing
+from queues.fleet.balance import ShareLoad
 from signalbox.fleet.map import partition_of
 from tests.queues.fleet.conftest import Cells
 
@@ -199,3 +200,16 @@ def test_a_queue_that_cannot_move_is_refused(cells: Cells, settings: dict[str, A
     with pytest.raises(InvalidArgument, match="cannot move"):
         fleet.place(queue, ["a"], actor="test")
     assert fleet.placements(queue) == []
+
+
+def test_rebalance_proposes_moves_by_measured_load(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rebalancing.proposals() == [], "nothing is sent"
+    load = {"a": {queue: ShareLoad(800.0, 800.0)}, "b": {}}
+    monkeypatch.setattr(rebalancing, "_loads", lambda cell: load[cell.name])
+
+    proposed = rebalancing.proposals()
+    assert {(move.queue, move.source, move.target) for move in proposed} == {(queue, "a", "b")}
+    assert (proposed[0].peak_before, proposed[-1].peak_after < 1.1) == (2.0, True)
+    started = rebalancing.rebalance(proposed[:1], actor="test")
+    assert [move.partitions for move in started] == [proposed[0].partitions]
+    assert rebalancing.proposals() == [], "it moves already"
