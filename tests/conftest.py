@@ -22,6 +22,7 @@ from queues.database.embedded import EmbeddedPostgres
 from queues.database.embedded.server import DATABASE
 from tests import prepared
 from tests.patience import LIMITS_OF_PAGES, PATIENCE_MILLISECONDS
+from tests.reuse import leave
 from tests.scratch import prefer_memory
 
 pytest_plugins = ["tests.engine", "tests.tiers"]
@@ -119,4 +120,5 @@ def commits(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
     """Django's own connection, outside any transaction: what the test does through it stays."""
     with django_db_blocker.unblock():
         yield
-        connections.close_all()
+        for one in connections.all(initialized_only=True):
+            leave(one)

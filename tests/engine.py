@@ -18,6 +18,7 @@ from psycopg import pq
 from psycopg.types.json import Jsonb
 
 from queues.database.connections import dsn as django_dsn
+from tests.reuse import Sessions
 from tests.sweeping import sweep
 
 Row = tuple[Any, ...]
@@ -45,13 +46,21 @@ def swept() -> Iterator[None]:
         sweep(database)
 
 
+@pytest.fixture(scope="session")
+def sessions(dsn: str) -> Iterator[Sessions]:
+    kept = Sessions(dsn)
+    yield kept
+    kept.close()
+
+
 @pytest.fixture
-def connect(dsn: str) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
+def connect(dsn: str, sessions: Sessions) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
     """Open connections (autocommit by default) that the test need not close."""
     opened: list[psycopg.Connection[Any]] = []
 
     def _connect(*, autocommit: bool = True, **options: Any) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(dsn, autocommit=autocommit, **options)
+        is_plain = autocommit and not options
+        connection = sessions.take() if is_plain else psycopg.connect(dsn, autocommit=autocommit, **options)
         opened.append(connection)
         return connection
 
@@ -60,7 +69,7 @@ def connect(dsn: str) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
         if connection.info.transaction_status in OPEN_TRANSACTIONS:
             with suppress(psycopg.OperationalError):  # the test has killed it
                 connection.rollback()  # a server that only gets a goodbye releases its locks late
-        connection.close()
+        sessions.give_back(connection)
 
 
 @dataclass
