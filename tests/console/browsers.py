@@ -22,11 +22,14 @@ class Element:
 
     tag: str
     attributes: dict[str, str]
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list, repr=False)
+    """The texts of the whole page, of which those from `first` to `last` are in the element."""
+    first: int = 0
+    last: int | None = None
 
     @property
     def text(self) -> str:
-        return readable("".join(self.pieces))
+        return readable("".join(self.pieces[self.first : self.last]))
 
 
 class Page(HTMLParser):
@@ -38,43 +41,52 @@ class Page(HTMLParser):
         self.elements: list[Element] = []
         self._open: list[Element] = []
         self._pieces: list[str] = []
+        self._read: list[str] = []
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        element = Element(tag, {name: value or "" for name, value in attrs})
-        self.elements.append(element)
+        element = self._element(tag, attrs)
         if tag == "wbr":
             self._join()
         if tag not in VOID:
+            element.last = None
             self._open.append(element)
+
+    def _element(self, tag: str, attrs: list[tuple[str, str | None]]) -> Element:
+        """Add an element without any text."""
+        here = len(self._pieces)
+        element = Element(tag, {name: value or "" for name, value in attrs}, self._pieces, here, here)
+        self.elements.append(element)
+        return element
 
     def _join(self) -> None:
         """Read what stands before and after a possible line break as one word."""
-        for pieces in (self._pieces, *(element.pieces for element in self._open)):
+        for pieces in (self._pieces, self._read):
             if pieces:
                 pieces[-1] = pieces[-1].removesuffix(" ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
+        self._element(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        while self._open and self._open.pop().tag != tag:
-            pass
+        while self._open:
+            element = self._open.pop()
+            element.last = len(self._pieces)
+            if element.tag == tag:
+                break
 
     def handle_data(self, data: str) -> None:
         if any(element.tag in UNREAD for element in self._open):
-            for element in self._open:
-                element.pieces.append(data)
-            return
-        self._pieces.append(data + " ")
-        for element in self._open:
-            element.pieces.append(data + " ")
+            self._pieces.append(data)
+        else:
+            self._pieces.append(data + " ")
+            self._read.append(data + " ")
 
     @property
     def text(self) -> str:
         """All text of the page in one line."""
-        return readable("".join(self._pieces))
+        return readable("".join(self._read))
 
     @property
     def title(self) -> str:

@@ -6,12 +6,24 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.template.base import Template
 
 from console.overview import standings
 from tests.console.browsers import Browser
 from tests.dlq.dead_letter_scenes import make_dead_letter_scene, scene
 
 __all__ = ["make_dead_letter_scene", "scene"]
+
+UNWATCHED_RENDER = Template._render
+"""How a template is rendered before Django's test environment keeps a copy of each context."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unwatched_templates(django_test_environment: None) -> Iterator[None]:
+    """Pages are rendered as in production; tests read what a person reads, and no contexts."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Template, "_render", UNWATCHED_RENDER)
+        yield
 
 
 @pytest.fixture(autouse=True)
