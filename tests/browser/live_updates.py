@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import cycle
 
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page
 
 SECONDS = 10
 """The time of live updates that a test stands for."""
 PAUSE = 'sessionStorage.setItem("signalbox-updates-paused", "yes")'
+
+# A request for a live update is answered within the page: by turns, in the time of a task. All else goes its way.
+PLAYER = """
+window.playing = [];
+const { open, send, setRequestHeader } = XMLHttpRequest.prototype;
+Object.assign(XMLHttpRequest.prototype, {
+  open(method, address, ...more) {
+    this.address = new URL(address, location.href).href;
+    return open.call(this, method, address, ...more);
+  },
+  setRequestHeader(name, value) {
+    this.isOfHtmx ||= name.toLowerCase() === "hx-request";
+    return setRequestHeader.call(this, name, value);
+  },
+  send(body) {
+    if (!this.isOfHtmx || !playing.length) return send.call(this, body);
+    const answer = playing.shift();
+    playing.push(answer);
+    const given = { readyState: 4, status: 200, response: answer, responseText: answer, responseURL: this.address };
+    for (const [name, value] of Object.entries(given)) Object.defineProperty(this, name, { value });
+    this.getAllResponseHeaders = () => "content-type: text/html\\r\\n";
+    this.getResponseHeader = (name) => (name.toLowerCase() === "content-type" ? "text/html" : null);
+    scheduler.postTask(() => this.onload());
+  },
+});
+"""
 
 # What a person may focus in the live parts of a page, and how a person would tell it from others.
 TOOLS = """
@@ -22,7 +46,8 @@ window.nameOf = (one) => one === document.body ? "body" :
   `${one.localName} ${one.id || one.getAttribute("href") || one.name || ""} ${one.textContent}`
     .replace(/[\\d.,\\s]+/g, " ");
 window.update = () => new Promise((resolve) => {
-  document.addEventListener("htmx:afterRequest", () => setTimeout(resolve), { once: true });
+  document.addEventListener("htmx:afterRequest", () => scheduler.postTask(resolve), { once: true });
+  htmx.config.defaultSettleDelay = 0; // each has settled before the next
   htmx.trigger(live(), "live");
 });
 window.keepsFocus = async (part, index, updates) => {
@@ -42,17 +67,8 @@ class LiveAnswers:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._turns: Iterator[str] = iter(())
-        page.add_init_script(PAUSE)
-        page.add_init_script(TOOLS)
-        page.route("**", self._answer)
-
-    def _answer(self, route: Route) -> None:
-        body = next(self._turns, None) if "hx-request" in route.request.headers else None
-        if body is None:
-            route.continue_()
-        else:
-            route.fulfill(body=body, content_type="text/html")
+        for script in (PAUSE, PLAYER, TOOLS):
+            page.add_init_script(script)
 
     def record(self) -> str:
         """Fetch what the server answers to a live update now."""
@@ -60,8 +76,8 @@ class LiveAnswers:
         return self._page.request.get(path, headers={"HX-Request": "true"}, max_retries=2).text()
 
     def play(self, *answers: str) -> None:
-        """Answer from now on with these by turns; without any, let the server answer."""
-        self._turns = cycle(answers) if answers else iter(())
+        """Answer from now on with these by turns, until the page is left; without any, let the server answer."""
+        self._page.evaluate("answers => { window.playing = answers; }", list(answers))
 
 
 def updates_in_time(page: Page) -> int:
