@@ -15,10 +15,29 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 PROOF = Path(__file__).parent / "proof"
+ALONE = tuple(f"tests/browser/test_{name}.py" for name in ("every_page", "focus", "hostile_text"))
+"""Long files that do not wait for the rest of their folder."""
 TOGETHER = ("tests/pipeline", "tests/signalbox/celery", "tests/browser", "tests/proof/outages", "tests/proof/pooler")
 """Folders whose tests run in one process: each process would need a Java, a Chromium or a server of its own."""
-LONGEST_FIRST = (*TOGETHER, "tests/proof", "tests/chaos", "tests/console/access", "tests/races", "tests/test_")
-"""What takes long begins early, and leaves no process alone at the end."""
+LONGEST_FIRST = (
+    "tests/pipeline",
+    *ALONE,
+    "tests/browser",
+    "tests/proof/demo",
+    "tests/proof/sqs/test_model.py",
+    "tests/proof/package",
+    "tests/proof/bench",
+    "tests/signalbox/celery",
+    "tests/proof/upgrade/test_upgrade.py",
+    "tests/races/dead_letters/test_kill_matrix.py",
+    "tests/chaos",
+    "tests/proof",
+    "tests/console/access",
+    "tests/metrics/test_alert_delivery.py",
+    "tests/races",
+    "tests/test_",
+)
+"""What takes long begins early, and leaves no process alone at the end; the longest tests are named by hand."""
 
 WIDE = "wide"
 FEWER = 4
@@ -55,7 +74,8 @@ class ByFile(LoadScopeScheduling):
     """Give each process whole files, so that it makes what a module shares once; and whole folders of TOGETHER."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((folder for folder in TOGETHER if nodeid.startswith(f"{folder}/")), nodeid.split("::", 1)[0])
+        file = nodeid.split("::", 1)[0]
+        return file if file in ALONE else next((one for one in TOGETHER if file.startswith(f"{one}/")), file)
 
 
 @pytest.hookimpl(optionalhook=True)
