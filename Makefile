@@ -12,7 +12,7 @@ SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo observe test proof quick lint generate format bench chaos soak dashboards docs site dist check clean
+.PHONY: help demo observe test proof quick lint types style words pages generate format bench chaos soak dashboards docs site dist check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -35,13 +35,23 @@ quick: $(DEVELOPMENT) ## Run the fast tests of what has changed since main
 	$(BIN)/python -m tests.quick
 
 lint: $(DEVELOPMENT) ## Style, types, import directions, templates, English, documents and their links
+	$(MAKE) --no-print-directory --jobs 2 --output-sync types style words pages
+
+# The parts of lint, the longest first: two run beside each other.
+types:
+	$(BIN)/mypy
+
+style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	git ls-files -z 'templates/*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2 --check
+
+words:
 	$(BIN)/python -m tests.house.english
 	$(BIN)/python -m tests.house.unused
+
+pages:
 	$(BIN)/python -m docs.build --check
 	git ls-files -z '*.md' | xargs -0 $(BIN)/python -m docs.build.wrap --check
 	$(SITE) --quiet

@@ -81,26 +81,29 @@ def words_of_name(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", name).lower()
 
 
-def python_nodes(node: ast.AST) -> Iterator[Piece]:
+def python_nodes(root: ast.AST) -> Iterator[Piece]:
     """Docstrings, literals and names under a node, each once."""
-    docstring = docstring_of(node)
-    if docstring:
-        yield Piece(docstring.lineno, "docstring", str(docstring.value))
-    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        yield Piece(node.lineno, "name", words_of_name(node.name))
-    text = literal_text(node)
-    if text is not None:
-        if " " in text.strip() and not MACHINE_TEXT.match(text):
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        docstring = docstring_of(node)
+        if docstring:
+            yield Piece(docstring.lineno, "docstring", str(docstring.value))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield Piece(node.lineno, "name", words_of_name(node.name))
+        text = literal_text(node)
+        if text is None:
+            children = ast.iter_child_nodes(node)
+            nodes += [one for one in children if docstring is None or getattr(one, "value", None) is not docstring]
+        elif " " in text.strip() and not MACHINE_TEXT.match(text):
             yield Piece(getattr(node, "lineno", 1), "text", blank(INLINE_CODE, text))
-        return
-    for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.Expr) and child.value is docstring):
-            yield from python_nodes(child)
 
 
 def python_prose(text: str) -> Iterator[Piece]:
     """Prose of a Python module."""
     yield from python_nodes(ast.parse(text))
+    if "#" not in text:  # to find comments takes longer than all else
+        return
     comments = [
         token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT
     ]
