@@ -57,19 +57,24 @@ def sessions(dsn: str) -> Iterator[Sessions]:
 def connect(dsn: str, sessions: Sessions) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
     """Open connections (autocommit by default) that the test need not close."""
     opened: list[psycopg.Connection[Any]] = []
+    plain: list[psycopg.Connection[Any]] = []
 
     def _connect(*, autocommit: bool = True, **options: Any) -> psycopg.Connection[Any]:
-        is_plain = autocommit and not options
-        connection = sessions.take() if is_plain else psycopg.connect(dsn, autocommit=autocommit, **options)
-        opened.append(connection)
-        return connection
+        if autocommit and not options:
+            plain.append(sessions.take())
+            return plain[-1]
+        opened.append(psycopg.connect(dsn, autocommit=autocommit, **options))
+        return opened[-1]
 
     yield _connect
-    for connection in opened:
+    for connection in plain + opened:
         if connection.info.transaction_status in OPEN_TRANSACTIONS:
             with suppress(psycopg.OperationalError):  # the test has killed it
                 connection.rollback()  # a server that only gets a goodbye releases its locks late
-        sessions.give_back(connection)
+        if connection in plain:
+            sessions.give_back(connection)
+        else:
+            connection.close()
 
 
 @dataclass

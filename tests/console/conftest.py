@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.contrib.auth.models import Group, User
 from django.template.base import Template
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from console.overview import standings
 from tests.console.browsers import Browser
@@ -23,6 +24,22 @@ def unwatched_templates(django_test_environment: None) -> Iterator[None]:
     """Pages are rendered as in production; tests read what a person reads, and no contexts."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Template, "_render", UNWATCHED_RENDER)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_found_once() -> Iterator[None]:
+    """Every browser of a test loads the middleware again, which looks through all folders for static files."""
+    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def recall(middleware: WhiteNoiseMiddleware) -> None:
+        if not found:
+            look(middleware)
+            found.update(middleware.files)
+        middleware.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(WhiteNoiseMiddleware, "add_files_from_finders", recall)
         yield
 
 
