@@ -20,9 +20,12 @@ from typing import Any
 
 import psycopg
 
+from queues.codes import Floor
+
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 2.0  # a writer open for longer is passed: while floors wait for it, each claim reads ever more
+GROUP_PATIENCE_SECONDS = 5.0  # with message groups: the end of a passed writer costs a look at each of them
 TTL_SECONDS = 5.0  # after which a silent leader is replaced
 PREPARED = "prepared "
 
@@ -41,7 +44,6 @@ class FloorKeeper:
     """The state of the process that moves the floors. Losing it with the process is safe (`take_lead.sql`)."""
 
     connection: psycopg.Connection[Any]
-    patience_seconds: float = PATIENCE_SECONDS
     ttl_seconds: float = TTL_SECONDS
     token: uuid.UUID = field(default_factory=uuid.uuid4)
     leading: bool = False
@@ -116,12 +118,18 @@ class FloorKeeper:
     def _may_advance(self, mark: _Mark, writers: set[str], now: float) -> bool:
         unknown_prepared = {name for name in writers if name.startswith(PREPARED)}
         waiting_for = ((mark.waiting_for & writers) | unknown_prepared) - self.passed.keys()
-        if waiting_for and now - mark.taken_at >= self.patience_seconds:
+        if waiting_for and self._is_out_of_patience(now - mark.taken_at):
             # They took their locks after the mark before this one was moved, or they would have been noted then.
             self.passed.update(dict.fromkeys(waiting_for, self._previous_time))
             log.info("passing %d transactions that stay open with unsent tickets", len(waiting_for))
             return True
         return not waiting_for
+
+    def _is_out_of_patience(self, waited_seconds: float) -> bool:
+        if waited_seconds < PATIENCE_SECONDS:
+            return False
+        groups = "select exists (select from signalbox.claim_floor where kind = %s)"
+        return waited_seconds >= GROUP_PATIENCE_SECONDS or not self._run(groups, Floor.LANE_HINT)
 
     def _take_mark(self, now: float) -> None:
         row = self.connection.execute("select mark, holders from signalbox.mark_floor(%s)", [self.token]).fetchone()

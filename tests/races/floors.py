@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from queues.upkeep.claim_floors import PATIENCE_SECONDS, FloorKeeper
+from queues.upkeep.claim_floors import GROUP_PATIENCE_SECONDS, FloorKeeper
 from tests.engine import Engine
 from tests.races.naive import changed, definition
 from tests.races.sessions import until
@@ -42,7 +42,7 @@ class Floors:
     def lose_patience(self) -> None:
         """A step after so long that writers which are still open are passed, and one that moves floors past them."""
         passed_before = set(self.keeper.passed)
-        self.tick(1, seconds=PATIENCE_SECONDS + 1)
+        self.tick(1, seconds=GROUP_PATIENCE_SECONDS + 1)
         assert self.keeper.passed.keys() - passed_before, "there was no writer to pass"
         self.tick(2)
 

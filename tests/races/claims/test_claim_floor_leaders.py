@@ -9,12 +9,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from queues.upkeep.claim_floors import FloorKeeper
+from queues.upkeep.claim_floors import GROUP_PATIENCE_SECONDS, PATIENCE_SECONDS, FloorKeeper
 from tests.engine import Engine
 from tests.races.floors import TERM_SECONDS, Floors, found_above, set_floor
 from tests.races.sessions import until
 
 Connect = Callable[..., psycopg.Connection[Any]]
+MakeEngine = Callable[..., Engine]
 MakeFloors = Callable[..., Floors]
 
 
@@ -48,6 +49,26 @@ def test_a_sender_that_stays_open_is_passed_and_the_floor_goes_back_when_it_ends
     floors.tick(1)
     assert delivered(engine) == [message_id]
     assert not floors.keeper.passed
+
+
+def test_a_writer_is_passed_later_where_messages_wait_for_their_groups(
+    engine: Engine, make_engine: MakeEngine, make_floors: MakeFloors, connect: Connect
+) -> None:
+    """The end of a passed writer costs a look at every group."""
+    floors = make_floors(engine)
+    floors.tick()
+    open_sender(engine, connect)
+    floors.tick()
+    floors.tick(1, seconds=PATIENCE_SECONDS)
+    assert len(floors.keeper.passed) == 1
+
+    grouped = make_engine(group_max_in_flight=1)
+    open_sender(grouped, connect)
+    floors.tick()
+    floors.tick(1, seconds=PATIENCE_SECONDS)
+    assert len(floors.keeper.passed) == 1
+    floors.tick(1, seconds=GROUP_PATIENCE_SECONDS - PATIENCE_SECONDS)
+    assert len(floors.keeper.passed) == 2
 
 
 def test_a_keeper_that_forgets_whom_it_passed_would_strand_their_messages(
