@@ -32,7 +32,7 @@ begin
   end if;
   perform signalbox._check_lanes(v_queue, v_settings);
   perform signalbox._check_ordered_settings(v_queue, v_settings);
-  if v_settings ->> 'mode' <> v_queue.mode and v_queue.admission_flags & {flag.is_placed} > 0 then
+  if v_settings ->> 'mode' <> v_queue.mode and v_queue.admission_flags & {flag.is_placed} > 0 and not p_is_new then
     perform signalbox._refuse('mode', 'cannot be changed while the queue is on several cells');
   end if;
   if v_settings ->> 'mode' <> v_queue.mode and not p_is_new then
