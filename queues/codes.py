@@ -81,6 +81,7 @@ EVENTS: tuple[Event, ...] = (
     Event(47, "aged", None, None),
     Event(48, "left_lane", None, None),
     Event(49, "deferred", "leased", "scheduled"),
+    Event(50, "expired_scheduled", "scheduled", None),
 )
 
 DEAD_REASONS = ("rejected", "runtime_error", "lock_expired")
@@ -101,7 +102,7 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
     "released_from_lane": ("released_from_lane",),
     # A dead letter counts as purged or expired in its dead-letter queue, not in the queue where it died.
     "purged": ("purged_ready", "purged_scheduled", "purged_waiting", "purged_leased", "purged_held"),
-    "expired": ("expired_ready", "expired_waiting", "expired_held"),
+    "expired": ("expired_ready", "expired_scheduled", "expired_waiting", "expired_held"),
     "promoted": ("promoted", "promoted_waiting"),
     "returned": ("returned",),
     "deferred": ("deferred",),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from signalbox.errors import InvalidArgument
@@ -62,6 +63,22 @@ def count(field: str, value: object) -> int:
     return value
 
 
+def optional_count(field: str, value: object) -> int | None:
+    """Check a whole number as `count` does; None is allowed."""
+    return None if value is None else count(field, value)
+
+
+def optional_moment(field: str, value: object) -> datetime | None:
+    """Check a time, which has a time zone; None is allowed."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidArgument(f"{field} must be a datetime, not {type(value).__name__}", field=field)
+    if value.tzinfo is None:
+        raise InvalidArgument(f"{field} is {value}: it must have a time zone", field=field)
+    return value
+
+
 def one_of(field: str, value: object, choices: Sequence[str]) -> str:
     """Check that a word is one of the choices."""
     if value not in choices:
@@ -105,6 +122,8 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("max_messages", "message_id", "queue_window"), count),
     **dict.fromkeys(("lease_seconds", "seconds", "window_seconds"), seconds),
     **dict.fromkeys(("delay_seconds", "visibility_timeout"), optional_seconds),
+    "expires_at": optional_moment,
+    "max_receives": optional_count,
     "priority": priority,
     "settings": json_object,
     "body": lambda field, value: encode(value, field),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -13,6 +13,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -27,7 +28,7 @@ from console.queues import head as queue_head
 from console.queues.head import QueueHead
 from console.web import pagination, sidebar
 from console.web.forms import refused
-from console.web.forms.fields import JsonTextField, ReasonForm, refusals, seconds_field
+from console.web.forms.fields import JsonTextField, ReasonForm, number_field, refusals, seconds_field
 from console.web.htmx import render_form, render_page
 from console.web.wording import number
 from dlq.filters import FilterError
@@ -80,6 +81,14 @@ class SendForm(forms.Form):
         max_length=200,
         help_text="A second message with this id is not sent.",
     )
+    expires_at = seconds_field("Expires after", "It is not delivered after this time. Default: never.", MAX_SECONDS)
+    max_receives = number_field(
+        "Max receives", "Deliveries before it is a dead letter. Default: as the queue says.", 1, 1000
+    )
+
+    def clean_expires_at(self) -> datetime | None:
+        seconds = self.cleaned_data["expires_at"]
+        return None if seconds is None else timezone.now() + timedelta(seconds=seconds)
 
     def clean_attributes(self) -> dict[str, Any] | None:
         attributes = self.cleaned_data["attributes"]

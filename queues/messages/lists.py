@@ -77,10 +77,12 @@ _TABLES = {
 # The log first, then the bodies that outlived their part of the log.
 _BODY: LiteralString = (
     " left join lateral ("
-    "select m.* from signalbox.message m where m.queue_id = t.queue_id and m.message_id = t.message_id"
+    "select m.message_id, m.queue_id, m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id,"
+    " m.priority, m.sent_at, m.txid, m.body_sha256, m.body_bytes, m.expires_at"
+    " from signalbox.message m where m.queue_id = t.queue_id and m.message_id = t.message_id"
     " union all"
     " select k.message_id, k.queue_id, k.payload, k.attributes, k.group_id, k.deduplication_id, k.trace_id,"
-    " k.priority, k.sent_at, k.txid, k.body_sha256, k.body_bytes"
+    " k.priority, k.sent_at, k.txid, k.body_sha256, k.body_bytes, k.expires_at"
     " from signalbox.message_kept k where k.queue_id = t.queue_id and k.message_id = t.message_id"
     " limit 1) m on true"
 )

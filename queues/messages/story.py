@@ -70,6 +70,10 @@ class Body:
     """The state that the last failed or deferred delivery stored for the next one."""
     deferrals: int = 0
     """The deliveries that do not count towards max_receives, while the message is in a queue."""
+    expires_at: datetime | None = None
+    """The time of its own after which the message is not delivered."""
+    max_receives: int | None = None
+    """The deliveries of its own after which it is a dead letter, while the message has not ended."""
 
 
 @dataclass(frozen=True)
@@ -291,10 +295,11 @@ def body_of(queue_id: int, message_id: int, seen: Sequence[int] | None = None) -
     rows = fetch(_BODY, {"queue_id": queue_id, "message_id": message_id, "seen": seen})
     if not rows:
         return None
-    payload, attributes, *plain, sha256, size, state, deferrals = rows[0]
+    payload, attributes, *plain, sha256, size, state, deferrals, expires_at, max_receives = rows[0]
     body = Body(decode(payload), decode(attributes or "null", "attributes"), *plain)
     large = LargeBody(sha256, size) if sha256 else None
-    return replace(body, large=large, state=decode(state or "null", "state"), deferrals=deferrals or 0)
+    body = replace(body, large=large, state=decode(state or "null", "state"), deferrals=deferrals or 0)
+    return replace(body, expires_at=expires_at, max_receives=max_receives)
 
 
 _SETTLEMENTS = query_text("messages/settlements")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, ParamSpec, TypedDict, cast
 
 from signalbox import arguments
@@ -34,6 +35,8 @@ class SendOptions(TypedDict, total=False):
     deduplication_id: str | None  # a second send within the queue's window returns the first id
     trace_id: str | None  # None: the id of the current span, if there is one
     correlation_id: str | None  # kept among the attributes; None: the id of the message being handled
+    expires_at: datetime | None  # never delivered after it; with a time zone
+    max_receives: int | None  # deliveries before it is a dead letter; None: the queue's setting
 
 
 class BatchOptions(TypedDict, total=False):
@@ -46,6 +49,8 @@ class BatchOptions(TypedDict, total=False):
     deduplication_ids: Sequence[str | None] | None
     trace_ids: Sequence[str | None] | None
     correlation_ids: Sequence[str | None] | None
+    expires_ats: Sequence[datetime | None] | None
+    max_receives: Sequence[int | None] | None
 
 
 #: The SQL parameter of a batch for each SQL parameter of one message.
@@ -68,11 +73,14 @@ _DEFAULTS: Mapping[str, object] = {
     "deduplication_id": None,
     "trace_id": None,
 }
-_SEND = statement(
-    "send",
+#: The limits of one message, and their SQL parameters in a batch. A message that has any is sent by another function.
+_LIMITS = {"expires_at": "expires_ats", "max_receives": "max_receives"}
+_ONE = (
     "queue text, payload jsonb, attributes jsonb, priority int, delay_seconds double precision, group_id text,"
-    " deduplication_id text, trace_id text, body_sha256 bytea",
+    " deduplication_id text, trace_id text, body_sha256 bytea"
 )
+_SEND = statement("send", _ONE)
+_SEND_LIMITED = statement("send_limited", f"{_ONE}, expires_at timestamptz, max_receives int")
 
 
 def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
@@ -85,6 +93,9 @@ def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
         **arguments.checked(queue=queue, **given),
     }
     parameters["trace_id"] = parameters["trace_id"] or trace_id_of(attributes)
+    limits = {name: arguments.check_of(name)(name, options.get(name)) for name in _LIMITS}
+    if _have_values(limits):
+        return Call(_SEND_LIMITED, {**parameters, **limits}, only_value, _request_send, PUBLISH)
     return Call(_SEND, parameters, only_value, _request_send, PUBLISH)
 
 
@@ -98,6 +109,7 @@ _BATCH = (
     " group_ids text[], deduplication_ids text[], trace_ids text[], body_sha256s bytea[]"
 )
 _SEND_BATCH = statement("send_batch", _BATCH)
+_SEND_BATCH_LIMITED = statement("send_batch_limited", f"{_BATCH}, expires_ats timestamptz[], max_receives int[]")
 _SEND_EACH = statement("send_each", _BATCH, "message_id, refusal, message, detail, field")
 
 
@@ -115,13 +127,17 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
     parameters["attributes"], parameters["trace_ids"] = _carried_columns(
         column("attributes"), parameters["trace_ids"], column("correlation_ids", _correlation_id), len(payloads)
     )
+    limits = {name: column(name, arguments.check_of(one)) for one, name in _LIMITS.items()}
+    if _have_values(limits):
+        return Call(_SEND_BATCH_LIMITED, {**parameters, **limits}, only_values, _request_send_batch, PUBLISH)
     return Call(_SEND_BATCH, parameters, only_values, _request_send_batch, PUBLISH)
 
 
 def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
     if not batch["payloads"]:
         return []
-    columns = {name: batch[column] for name, column in _COLUMNS.items() if batch[column] is not None}
+    named = {**_COLUMNS, **_LIMITS}
+    columns = {name: batch[column] for name, column in named.items() if batch.get(column) is not None}
     messages = [
         document(
             {
@@ -138,7 +154,7 @@ def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
 
 
 def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Call[list[int | Refused]]:
-    calls = [_or_error(send, queue, payload, options) for payload, options in messages]
+    calls = [_or_error(unlimited, queue, payload, options) for payload, options in messages]
     sends = [call for call in calls if isinstance(call, Call)]
 
     def requests(_: Mapping[str, Any]) -> Requests[list[int | Refused]]:
@@ -156,6 +172,16 @@ def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Cal
         requests,
         PUBLISH,
     )
+
+
+def unlimited(queue: str, payload: object, options: SendOptions) -> Call[int]:
+    """Send one message that is combined with others, and so has no limits of its own."""
+    for field in _LIMITS:
+        if cast("Mapping[str, object]", options).get(field) is not None:
+            raise InvalidArgument(
+                f"{field} is for send and send_batch: send this message with one of them", field=field
+            )
+    return send(queue, payload, options)
 
 
 def send_together(sends: Sequence[Call[int]]) -> Call[list[int]]:
@@ -255,9 +281,19 @@ def _message(parameters: Mapping[str, Any], attributes: str = "attributes") -> d
         "messageGroupId": given(parameters.get("group_id")),
         "deduplicationKey": given(parameters.get("deduplication_id")),
         "delaySeconds": given(parameters.get("delay_seconds")),
+        "expiresAt": given(_iso(parameters.get("expires_at"))),
+        "maxReceiveCount": given(parameters.get("max_receives")),
         "traceId": given(parameters.get("trace_id")),
         "attributes": _wire_attributes(parameters.get("attributes"), parameters.get("priority") or 0, attributes),
     }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _have_values(limits: Mapping[str, object]) -> bool:
+    return any(limit is not None for limit in limits.values())
 
 
 def _wire_attributes(text: str | None, priority: int, field: str) -> str | None:

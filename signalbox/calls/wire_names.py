@@ -18,6 +18,7 @@ SEND = {
     "body": "payload",
     "messageGroupId": "group_id",
     "deduplicationKey": "deduplication_id",
+    "maxReceiveCount": "max_receives",
     "attributes.priority": "priority",
 }
 BATCH = {
@@ -27,6 +28,8 @@ BATCH = {
     "deduplicationKey": "deduplication_ids",
     "traceId": "trace_ids",
     "correlationId": "correlation_ids",
+    "expiresAt": "expires_ats",
+    "maxReceiveCount": "max_receives",
     "attributes.priority": "priorities",
 }
 APPEND_BATCH = {

@@ -6,6 +6,7 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import cast
 
 from signalbox.calls.sending import Refused, SendOptions
@@ -13,7 +14,16 @@ from signalbox.cli.command import DONE, LINES_TOGETHER, REFUSED, Commands, add, 
 from signalbox.errors import InvalidArgument
 from signalbox.verbs import Verbs
 
-_OPTIONS = ("priority", "delay_seconds", "group_id", "deduplication_id", "trace_id", "correlation_id")
+_OPTIONS = (
+    "priority",
+    "delay_seconds",
+    "group_id",
+    "deduplication_id",
+    "trace_id",
+    "correlation_id",
+    "expires_at",
+    "max_receives",
+)
 
 
 def add_commands(commands: Commands) -> None:
@@ -29,6 +39,10 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--group", metavar="ID", dest="group_id", help="message group, for order or limits")
     deduplication = "deduplication id: a second message with it is not sent"
     parser.add_argument("--dedup", metavar="ID", dest="deduplication_id", help=deduplication)
+    expiry = "time after which it is not delivered, in ISO 8601 with its zone"
+    parser.add_argument("--expires-at", type=datetime.fromisoformat, metavar="TIME", help=expiry)
+    most = "deliveries before it is a dead letter (default: the queue's max_receives)"
+    parser.add_argument("--max-receives", type=int, metavar="N", help=most)
     parser.add_argument("--trace-id", metavar="ID", help="trace id of the message (default: that of the current span)")
     parser.add_argument("--correlation-id", metavar="ID", help="id that connects related messages")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -22,6 +22,8 @@ from signalbox.messages import AckedAndReceived
 from signalbox.tracing import handling
 from signalbox.verbs import DatabaseVerbs, Verbs
 from tests.signalbox.flavours import CLASSES, FLAVOURS, client_of, public
+
+_OF_A_BATCH = {"expires_at": "expires_ats", "max_receives": "max_receives"}
 
 
 @pytest.fixture(params=FLAVOURS)
@@ -89,6 +91,31 @@ class TestSending:
         with pytest.raises(PayloadTooLarge):
             verbs.send_batch(queue, ["fits", "x" * 200])
         assert verbs.receive(queue, 10) == []
+
+    def test_limits_of_a_message_hold_and_wrong_ones_are_named(self, verbs, make_queue):
+        queue = make_queue(max_receives=5, backoff_base_seconds=0)
+        soon = datetime.now(UTC) + timedelta(seconds=0.3)
+        gone = verbs.send(queue, 1, expires_at=soon)
+        once, also = verbs.send_batch(queue, [2, 3], max_receives=[1, None], expires_ats=[None, soon])
+        with pytest.raises(NotSettled):
+            verbs.wait_settled(gone, timeout=0.3)
+        (message,) = verbs.receive(queue, 10)
+        assert message.id == once
+        assert verbs.nack(message) == "dead"
+        assert {verbs.message_outcome(message_id).outcome for message_id in (gone, also)} == {"expired"}
+        for arguments, field in (
+            ({"expires_at": soon}, "expires_at"),
+            ({"expires_at": datetime(2999, 1, 1)}, "expires_at"),  # noqa: DTZ001 - a time without a zone
+            ({"max_receives": 1001}, "max_receives"),
+        ):
+            with pytest.raises(InvalidArgument) as refused:
+                verbs.send(queue, 1, **arguments)
+            assert refused.value.field == field
+            with pytest.raises(InvalidArgument) as refused:
+                verbs.send_batch(queue, [0, 1], **{_OF_A_BATCH[name]: [None, arguments[name]] for name in arguments})
+            assert refused.value.field == f"{_OF_A_BATCH[field]}[1]"
+        (refusal,) = verbs.send_each(queue, [(1, {"max_receives": 2})])
+        assert (type(refusal), refusal.field) == (InvalidArgument, "max_receives")
 
     def test_each_message_for_itself(self, verbs, make_queue):
         queue = make_queue(max_payload_bytes=100)

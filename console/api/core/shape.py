@@ -45,6 +45,22 @@ Handle = Annotated[str, WithJsonSchema({"type": "string", "pattern": HANDLE})]
 """A receipt handle; what is none is refused where its queue is known."""
 
 
+def _time(text: object) -> object:
+    """Read a time in ISO 8601 with its zone."""
+    if not isinstance(text, str):
+        raise ValueError("should be a time in ISO 8601, such as 2026-01-31T12:00:00Z")
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise ValueError("should be a time in ISO 8601 with its zone, such as 2026-01-31T12:00:00Z")
+    return at
+
+
+Moment = Annotated[datetime, BeforeValidator(_time), Field(json_schema_extra={"format": "date-time"})]
+
+
 class Shape(BaseModel):
     """A JSON object in a request."""
 

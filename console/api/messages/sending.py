@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -27,6 +28,8 @@ def options(message: NewMessage) -> SendOptions:
         "deduplication_id": message.deduplication_key,
         "trace_id": message.trace_id,
         "correlation_id": message.correlation_id,
+        "expires_at": message.expires_at,
+        "max_receives": message.max_receive_count,
     }
 
 
@@ -96,7 +99,15 @@ def _columns(messages: list[NewBatchMessage]) -> BatchOptions:
         "deduplication_ids": [one["deduplication_id"] for one in said],
         "trace_ids": [one["trace_id"] for one in said],
         "correlation_ids": [one["correlation_id"] for one in said],
+        "expires_ats": _column(said, "expires_at"),
+        "max_receives": _column(said, "max_receives"),
     }
+
+
+def _column(said: list[SendOptions], name: str) -> list[Any] | None:
+    """Return an option of each message; None when no message has it."""
+    values = [cast("Mapping[str, Any]", one)[name] for one in said]
+    return values if any(value is not None for value in values) else None
 
 
 def in_its_place(error: InvalidArgument) -> Problem:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, W
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from console.api.core.shape import Document, Handle, Shape, Text, TraceText, whole
+from console.api.core.shape import Document, Handle, Moment, Shape, Text, TraceText, whole
 from signalbox.messages import FailureReason
 
 MAX_TOGETHER = 1000
@@ -51,6 +51,14 @@ class NewMessage(Shape):
     )
     message_group_id: Text | None = Field(default=None, description="Its message group.", examples=["merchant_42"])
     delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's own delay.", examples=[0])
+    expires_at: Moment | None = Field(
+        default=None, description="Never delivered after it. In a batch: with `atomic` only.", examples=[None]
+    )
+    max_receive_count: whole(1, 1000) | None = Field(
+        default=None,
+        description="Deliveries before it is a dead letter. Null: the queue's setting. In a batch: with `atomic` only.",
+        examples=[None],
+    )
     attributes: Attributes | None = None
     trace_id: TraceText | None = None
     correlation_id: TraceText | None = None

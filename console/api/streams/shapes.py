@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from console.api.core.name_pages import NameListing
-from console.api.core.shape import Document, Shape, Text, TraceText, whole
+from console.api.core.shape import Document, Moment, Shape, Text, TraceText, whole
 from signalbox.calls.consumer_groups import Point
 
 MAX_TOGETHER = 1000
@@ -17,20 +16,6 @@ MAX_PARTITION = 63
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$"
 
 
-def _moment(text: object) -> object:
-    """Read a time in ISO 8601 with its zone."""
-    if not isinstance(text, str):
-        raise ValueError("should be a time in ISO 8601, such as 2026-01-31T12:00:00Z")
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        at = None
-    if at is None or at.tzinfo is None:
-        raise ValueError("should be a time in ISO 8601 with its zone, such as 2026-01-31T12:00:00Z")
-    return at
-
-
-Moment = Annotated[datetime, BeforeValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
 Partition = whole(0, MAX_PARTITION)
 Position = whole(0, MAX_POSITION)
 Seconds = Annotated[float, Field(ge=1, le=31_536_000)]

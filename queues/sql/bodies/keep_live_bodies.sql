@@ -16,11 +16,11 @@ begin
   execute format($sql$
     insert into signalbox.message_kept (
       message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at, txid,
-      body_sha256, body_bytes
+      body_sha256, body_bytes, expires_at
     )
     select m.message_id, m.queue_id, m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.priority,
       m.sent_at, m.txid,
-      m.body_sha256, m.body_bytes
+      m.body_sha256, m.body_bytes, m.expires_at
     from signalbox.%I m
     where exists (
       select from (

@@ -35,8 +35,13 @@ begin
   select array_agg(e) filter (where u.used_up), array_agg(e) filter (where not u.used_up)
   into v_dead, v_live
   from unnest(v_expired) e, signalbox.queue q, lateral (
-    select case when e.receive_count < q.max_receives then false
-      else signalbox._counted_receives(e.message_id, e.receive_count) >= q.max_receives end as used_up
+    select coalesce(
+      (select o.max_receives from signalbox.message_limit o where o.message_id = any(array[e.message_id])),
+      q.max_receives
+    ) as most
+  ) l, lateral (
+    select case when e.receive_count < l.most then false
+      else signalbox._counted_receives(e.message_id, e.receive_count) >= l.most end as used_up
   ) u
   where q.queue_id = p_queue_id;
   if v_dead is not null then

@@ -9,6 +9,7 @@
 -- Expired leases return and due messages are promoted by receive itself, so that delivery needs no other process. While
 -- upkeep is alive (and does both every second) and no message waits above priority 0, that happens only when a claim
 -- finds too few messages.
+-- A message is not returned after its expires_at (send_limited): the claim of it is undone, and it counts as expired.
 -- The paths of one call:
 -- 1. Read the queue's row and its highest priority; refuse, follow an old name, or return nothing while the queue is
 --    paused.
@@ -91,6 +92,8 @@ declare
   v_before text;
   v_after text;
   v_fetched integer;
+  v_kept integer;
+  v_expires_at timestamptz;
   v_done record;
   v_asynchronous boolean;
 begin
@@ -288,16 +291,23 @@ begin
         end if;
         select v_queue_id || '.' || m.message_id || '.' || v_nonce, m.payload, m.attributes, m.group_id, m.priority,
           m.sent_at,
-          signalbox._body_of(m.body_sha256, m.body_bytes)
-        into receipt_handle, payload, attributes, group_id, priority, sent_at, body
+          signalbox._body_of(m.body_sha256, m.body_bytes), m.expires_at
+        into receipt_handle, payload, attributes, group_id, priority, sent_at, body, v_expires_at
         from signalbox.message m
         where m.queue_id = v_queue_id and m.message_id = receive.message_id;
         if not found then
           select v_queue_id || '.' || k.message_id || '.' || v_nonce, k.payload, k.attributes, k.group_id, k.priority,
             k.sent_at,
-            signalbox._body_of(k.body_sha256, k.body_bytes)
-          into receipt_handle, payload, attributes, group_id, priority, sent_at, body
+            signalbox._body_of(k.body_sha256, k.body_bytes), k.expires_at
+          into receipt_handle, payload, attributes, group_id, priority, sent_at, body, v_expires_at
           from signalbox._kept_bodies(v_queue_id, array[receive.message_id]) k;
+        end if;
+        if v_expires_at <= clock_timestamp() then
+          perform signalbox._expire_claimed(v_queue_id, array[receive.message_id], v_nonce, clock_timestamp());
+          state := null;
+          v_turns := v_turns + 1;
+          exit when v_turns > 50;
+          continue;
         end if;
         return next;
         return;
@@ -352,6 +362,7 @@ begin
       end if;
       v_before := v_queue_id || '.';
       v_after := '.' || v_nonce;
+      v_now := clock_timestamp();
       return query
       select m.message_id, v_before || m.message_id || v_after,
         case when v_redelivered = 0 then 1 else least(v_counts[array_position(v_ids, m.message_id)] + 1, 32767) end,
@@ -361,6 +372,7 @@ begin
         signalbox._body_of(m.body_sha256, m.body_bytes)
       from signalbox.message m
       where m.queue_id = v_queue_id and m.message_id = any(v_ids) and m.message_id between v_first_id and v_last_id
+        and (m.expires_at is null or m.expires_at > v_now)
       order by m.message_id;
       get diagnostics v_fetched = row_count;
       if v_fetched < cardinality(v_ids) then
@@ -370,7 +382,17 @@ begin
           k.payload, k.attributes, k.group_id, k.priority::int, k.sent_at, v_deadline,
           case when v_counts[array_position(v_ids, k.message_id)] > 0 then signalbox._state_of(k.message_id) end,
           signalbox._body_of(k.body_sha256, k.body_bytes)
-        from signalbox._kept_bodies(v_queue_id, v_ids) k;
+        from signalbox._kept_bodies(v_queue_id, v_ids) k
+        where k.expires_at is null or k.expires_at > v_now;
+        get diagnostics v_kept = row_count;
+        v_fetched := v_fetched + v_kept;
+        if v_fetched < cardinality(v_ids) then
+          perform signalbox._expire_claimed(v_queue_id, v_ids, v_nonce, v_now);
+          v_turns := v_turns + 1;
+          exit when v_turns > 50;
+          v_wanted := v_wanted - v_fetched;
+          continue;
+        end if;
       end if;
       v_wanted := v_wanted - cardinality(v_ids);
       exit when v_wanted = 0 or (v_looked and not v_many and not v_holds_dead_letters);

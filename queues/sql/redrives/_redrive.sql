@@ -77,14 +77,20 @@ begin
   ), kept as (
     insert into signalbox.message_kept as k (
       message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at,
-      body_sha256, body_bytes
+      body_sha256, body_bytes, expires_at
     )
     select g.message_id, g.target_queue_id,
       coalesce(_redrive.payloads -> g.dead_letter_id::text, g.payload), g.attributes, g.group_id, g.deduplication_id,
       g.trace_id, g.priority, g.sent_at,
-      g.body_sha256, g.body_bytes
+      g.body_sha256, g.body_bytes,
+      (select o.expires_at from signalbox.message_limit o where o.message_id = any(array[g.message_id]))
     from gone g
     on conflict (queue_id, message_id) do update set kept_at = clock_timestamp(), payload = excluded.payload
+  ), limited as (
+    update signalbox.message_limit o
+    set queue_id = p.target_queue_id
+    from placed p
+    where o.message_id = any(array[p.message_id]) and o.queue_id <> p.target_queue_id
   ), moment as materialized (
     select signalbox.clock_time() as at
   ), rewritten as (

@@ -1,7 +1,7 @@
 -- expire_messages(max_messages): expire messages that were ready or waiting for longer than their queue's retention,
--- and dead letters that were kept for longer than their dead-letter queue's. Oldest first, bounded, SKIP LOCKED;
--- counted, and noted in history. Returns how many. A queue that cannot be worked on is skipped. Indexes: ready_claim,
--- waiting_age, dead_letter_queue.
+-- dead letters that were kept for longer than their dead-letter queue's, and messages after a time of their own
+-- (send_limited). Oldest first, bounded, SKIP LOCKED; counted, and noted in history. Returns how many. A queue that
+-- cannot be worked on is skipped. Indexes: ready_claim, waiting_age, dead_letter_queue, message_limit_look.
 create or replace function signalbox.expire_messages(max_messages integer default 10000) returns bigint
 language plpgsql
 set lock_timeout = '1s'
@@ -106,6 +106,25 @@ begin
         ) d
         where d.died_at < v_head.bound
       ), {outcome.expired}, {event.expired_dead}, {event.expired_held});
+    exception
+      when read_only_sql_transaction then
+        raise;
+      when others then
+        perform signalbox._pass_over('expire_messages', v_head.queue_id, sqlstate, sqlerrm);
+    end;
+  end loop;
+  for v_head in
+    select q.queue_id
+    from signalbox.queue q
+    where exists (
+      select from signalbox.message_limit l where l.queue_id = q.queue_id and l.look_at <= clock_timestamp()
+    )
+  loop
+    exit when v_expired >= expire_messages.max_messages;
+    begin
+      v_expired := v_expired + signalbox._look_at_limits(
+        v_head.queue_id, (expire_messages.max_messages - v_expired)::integer
+      );
     exception
       when read_only_sql_transaction then
         raise;
