@@ -1,4 +1,4 @@
-"""The worker: a loop that receives from one queue and runs a handler in child processes."""
+"""The worker: a loop that receives from queues and runs a handler in child processes."""
 
 from signalbox.worker.groups import GroupWorker, run_group
 from signalbox.worker.handlers.outcomes import Defer, Reject, Retry

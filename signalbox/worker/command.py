@@ -21,10 +21,10 @@ from signalbox.worker.worker import Worker, run
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the queue and the handler, and the options of a worker."""
-    parser.add_argument("queue", nargs="?", help="the queue to receive from")
-    parser.add_argument(
-        "handler", nargs="?", help="the function that handles each message: module:function or path.py:function"
-    )
+    queue = "the queue to receive from, or several: orders,emails or by weight orders:3,emails; also QUEUES=HANDLER"
+    parser.add_argument("queue", nargs="?", help=queue)
+    handler = "the function that handles each message, or a table of them by type: module:name or path.py:name"
+    parser.add_argument("handler", nargs="?", help=handler)
 
     parser.add_argument(
         "--app",
@@ -65,7 +65,7 @@ def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = Non
     """
     named = {field.name for field in fields(Options)} - {"dsn", "environment", "queue", "handler"}
     options = {name: given[name] for name in named & given.keys()}
-    queue, handler = given.get("queue"), given.get("handler")
+    queue, handler = _queue_and_handler(given)
     if (app := given.get("app")) is None:
         if not (queue and handler):
             raise InvalidArgument("name a queue and a handler, or a module with --app", field="handler")
@@ -79,6 +79,14 @@ def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = Non
     for other in workers[1:]:
         other.metrics_port = None  # one port serves the whole process
     return workers
+
+
+def _queue_and_handler(given: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Read the two arguments, which may be written as one: `orders,emails=shop:send`."""
+    queue, handler = given.get("queue"), given.get("handler")
+    if handler is None and queue is not None and "=" in queue:
+        queue, _, handler = queue.partition("=")
+    return queue, handler
 
 
 def group_worker_of(dsn: str, given: Mapping[str, Any]) -> GroupWorker | None:

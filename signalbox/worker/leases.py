@@ -26,6 +26,7 @@ class Lease:
     """The lease of a message, which the worker holds until it is settled or lost."""
 
     message: Message
+    queue: str = ""
     #: A future that stops the run when it is resolved: the lease was lost, or the worker ends.
     interruption: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     #: Whether the run has ended; its outcome may not be recorded yet.
@@ -55,9 +56,9 @@ class Leases:
     def __iter__(self) -> Iterator[Lease]:
         return iter(list(self._held.values()))
 
-    def add(self, messages: Iterable[Message]) -> list[Lease]:
-        """Hold the leases of received messages."""
-        leases = [Lease(message) for message in messages]
+    def add(self, messages: Iterable[Message], queue: str = "") -> list[Lease]:
+        """Hold the leases of messages that were received from a queue."""
+        leases = [Lease(message, queue) for message in messages]
         self._held.update((lease.handle, lease) for lease in leases)
         if leases and (due := self._beat_after(leases)) < self._next_beat:
             self._next_beat = due

@@ -9,6 +9,7 @@ from signalbox import arguments, durations
 from signalbox.connections import pooling
 from signalbox.errors import InvalidArgument
 from signalbox.worker.handlers.naming import Handler, name_of
+from signalbox.worker.queue_order import weights_of
 
 #: The longest wait of an ack, in seconds, and the most acks that wait: a crash would repeat their messages.
 MAX_ACK_DELAY_SECONDS = 60.0
@@ -27,10 +28,14 @@ class Options:
 
     #: The database, as libpq takes it, or the https:// address of a server.
     dsn: str
+    #: A queue, or several separated by commas.
     queue: str
     #: A function at the top of a module, plain or async, or its name as `module:function`.
     handler: Handler | str
     _: KW_ONLY
+    order: str = option(
+        "strict", "ORDER", "order of several queues: strict (the first has preference, the default) or weighted"
+    )
     concurrency: int = option(1, "N", "messages handled at a time (default 1)")
     prefetch: int = option(0, "N", "messages leased ahead, for short handlers (default 0)")
     ack_delay: float = option(
@@ -62,7 +67,7 @@ class Options:
     prepare_threshold: int | None = field(default_factory=pooling.prepare_threshold)
 
     def __post_init__(self) -> None:
-        arguments.text("queue", self.queue)
+        self.weights = weights_of(arguments.text("queue", self.queue), arguments.text("order", self.order))
         arguments.optional_text("consumer", self.consumer)
         arguments.optional_text("bodies", self.bodies)
         arguments.count("concurrency", self.concurrency)

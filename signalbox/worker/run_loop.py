@@ -25,6 +25,7 @@ from signalbox.worker.leases import Lease, Leases
 from signalbox.worker.options import Options
 from signalbox.worker.outages import happens, persist
 from signalbox.worker.processes.pool import STACK_SECONDS, Pool
+from signalbox.worker.queue_order import QueueOrder
 from signalbox.worker.settlement import Settlement
 from signalbox.worker.sources import source_of
 
@@ -45,7 +46,7 @@ class Presence:
     def __init__(self, client: AsyncVerbs, options: Options) -> None:
         self.consumer = options.consumer or f"{socket.gethostname()}:{os.getpid()}"
         self._client = client
-        self._queue = options.queue
+        self._queues = tuple(options.weights)
         self._details: dict[str, object] = {
             "host": socket.gethostname(),
             "pid": os.getpid(),
@@ -60,8 +61,9 @@ class Presence:
         """Announce the worker now and every ten seconds, until the task is cancelled."""
         while True:
             details = self._details | {"running": running()}
-            announcement = partial(self._client.announce_consumer, self._queue, self.consumer, details)
-            await persist("announce this worker", announcement)
+            for queue in self._queues:
+                announcement = partial(self._client.announce_consumer, queue, self.consumer, details)
+                await persist("announce this worker", announcement)
             await asyncio.sleep(ANNOUNCE_SECONDS)
 
 
@@ -71,6 +73,7 @@ class RunLoop:
     def __init__(self, options: Options) -> None:
         self._source = source_of(options)
         self._options = options
+        self._order = QueueOrder(options.weights, options.order)
         self._leases = Leases(self._source.heartbeats, options.heartbeat)
         self._changed = asyncio.Event()  # set at a free slot, an announcement, recorded outcomes, or a stop
         self._settlement = Settlement(self._source.settlements, self._leases, options, relieved=self._changed.set)
@@ -131,10 +134,8 @@ class RunLoop:
             while not self._stopping.is_set():
                 self._changed.clear()
                 room, began = self._room(), clock()
-                if room and (messages := await self._receive(room)):
-                    self._waiting.extend(self._leases.add(messages))
-                    self._fill_slots()  # none when the worker was stopped during the claim
-                elif not self._stopping.is_set():
+                claimed = room and await self._claim_up_to(room)
+                if not claimed and not self._stopping.is_set():
                     pause = jittered(self._options.poll_interval) - (clock() - began)  # the claim may have waited
                     await happens(self._changed, within=max(pause, 0.0) if room else None)
 
@@ -152,8 +153,20 @@ class RunLoop:
             return 0
         return min(capacity - len(self._waiting) - len(self._running), MAX_CLAIM)
 
-    async def _receive(self, room: int) -> list[Message] | None:
-        claim = partial(self._source.claim, room, self._presence.consumer, self._stopping)
+    async def _claim_up_to(self, room: int) -> int:
+        """Claim from the queues in their order and run what came; returns how many messages came."""
+        left = room
+        for queue, share in self._order.turns(room):
+            if not left or self._stopping.is_set():
+                break
+            messages = await self._receive(queue, min(share, left)) or []
+            left -= len(messages)
+            self._waiting.extend(self._leases.add(messages, queue))
+            self._fill_slots()  # none when the worker was stopped during the claim
+        return room - left
+
+    async def _receive(self, queue: str, room: int) -> list[Message] | None:
+        claim = partial(self._source.claim, queue, room, self._presence.consumer, self._stopping)
         return await persist("claim messages", claim, self._stopping)
 
     def _fill_slots(self) -> None:
@@ -191,7 +204,7 @@ class RunLoop:
             outcome = (
                 rejected_as_unreadable(unreadable)
                 if unreadable is not None
-                else await self._pool.perform(lease.message, lease.interruption)
+                else await self._pool.perform(lease.message, lease.queue, lease.interruption)
             )
         finally:
             self._settlement.settle(lease, outcome)

@@ -162,7 +162,7 @@ class Settlement:
         """The facts of a message for logs: never its payload, nor an error's message, which may quote it."""
         message = lease.message
         return {
-            "queue": self._options.queue,
+            "queue": lease.queue,
             "message_id": message.id,
             "receive_count": message.receive_count,
             "trace_id": message.trace_id,

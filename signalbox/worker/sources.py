@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 
 from signalbox.async_client import AsyncClient
@@ -40,19 +40,24 @@ class DatabaseSource:
         self.settlements: AsyncVerbs = self._clients[1]
         self.heartbeats: AsyncVerbs = self._clients[2]
 
-    async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
+    async def claim(self, queue: str, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
         """Claim up to `room` messages; none as soon as `stopping` is set."""
         return await self._claims.receive(
-            self._options.queue,
+            queue,
             room,
             visibility_timeout=self._options.visibility_timeout,
             consumer=consumer,
             durable=False,
         )
 
-    def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+    @contextmanager
+    def wakes(self, wake: Callable[[], None]) -> Iterator[None]:
         """Call `wake` in the event loop whenever there may be something to claim, while the block runs."""
-        return shared_listener(self._options.dsn).on_ready(self._options.queue, in_loop(wake))
+        listener, waking = shared_listener(self._options.dsn), in_loop(wake)
+        with ExitStack() as stack:
+            for queue in self._options.weights:
+                stack.enter_context(listener.on_ready(queue, waking))
+            yield
 
     async def close(self) -> None:
         for client in self._clients:
@@ -60,7 +65,10 @@ class DatabaseSource:
 
 
 class ServerSource:
-    """A server: one pool of connections. A claim that finds nothing waits at the server, so no wake-up is needed."""
+    """A server: one pool of connections. A claim that finds nothing waits at the server, so no wake-up is needed.
+
+    A worker of several queues does not wait there, since the others would wait with it: it asks again.
+    """
 
     def __init__(self, options: Options) -> None:
         from signalbox.http import AsyncHttpClient
@@ -70,8 +78,8 @@ class ServerSource:
         self.settlements: AsyncVerbs = self._client
         self.heartbeats: AsyncVerbs = self._client
 
-    async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
-        receiving = asyncio.ensure_future(self._receive(room, consumer))
+    async def claim(self, queue: str, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
+        receiving = asyncio.ensure_future(self._receive(queue, room, consumer))
         stopped = asyncio.ensure_future(stopping.wait())
         try:
             await asyncio.wait({receiving, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -81,14 +89,16 @@ class ServerSource:
             await asyncio.wait({receiving, stopped})
         return [] if receiving.cancelled() else receiving.result()
 
-    async def _receive(self, room: int, consumer: str) -> list[Message]:
+    async def _receive(self, queue: str, room: int, consumer: str) -> list[Message]:
         receive = partial(
             self._client.receive,
-            self._options.queue,
+            queue,
             room,
             visibility_timeout=self._options.visibility_timeout,
             consumer=consumer,
         )
+        if len(self._options.weights) > 1:
+            return await receive()
         try:
             return await receive(wait_seconds=WAIT_SECONDS)
         except QuotaExceeded:  # all long polls of the tenant are in use: ask without waiting

@@ -25,6 +25,7 @@ from signalbox.logs import log_to_standard_error
 from signalbox.messages import Message
 from signalbox.worker.handlers.naming import Handler, is_async, load, wants_results_kept
 from signalbox.worker.handlers.once import once
+from signalbox.worker.handlers.table import load_handler
 from signalbox.worker.processes.frames import pack, read_frame
 from signalbox.worker.processes.runners import Answer, AsyncRunner, Runner, ThreadRunner
 
@@ -70,9 +71,9 @@ def store_of(name: str | None) -> BodyStore | None:
 
 def _prepare(order: Mapping[str, Any]) -> Handler:
     if order["environment"]:
-        handler: Handler = load(order["environment"])(lambda: load(order["handler"]))
+        handler: Handler = load(order["environment"])(lambda: load_handler(order["handler"]))
     else:
-        handler = load(order["handler"])
+        handler = load_handler(order["handler"])
     if not callable(handler):
         raise TypeError(f"{order['handler']} is not callable")
     return once(handler, order["once"]) if order["once"] and not order["environment"] else handler
@@ -99,7 +100,7 @@ def _obey(orders: BinaryIO, runner: Runner, bodies: BodyStore | None) -> None:
     """Pass the worker's orders to the runner; when the worker is gone, kill the process group."""
     while (order := read_frame(orders)) is not None:
         if "run" in order:
-            runner.begin(order["run"], with_body(Message.from_json(order["message"]), bodies))
+            runner.begin(order["run"], with_body(Message.from_json(order["message"]), bodies), order["queue"])
         elif "stop" in order:
             runner.stop(order["stop"])
         elif "leave" in order:

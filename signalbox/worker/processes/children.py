@@ -102,11 +102,11 @@ class Child:
         """The process id, which is also that of the child's process group."""
         return self._process.pid
 
-    def begin(self, message: Message) -> Run:
-        """Give the child a message; the run always gets an outcome, at the latest when the process ends."""
+    def begin(self, message: Message, queue: str) -> Run:
+        """Give the child a message of a queue; the run always gets an outcome, at the latest when the process ends."""
         run = Run(next(self._numbers))
         self.runs[run.number] = run
-        self._send({"run": run.number, "message": message.to_json()})
+        self._send({"run": run.number, "queue": queue, "message": message.to_json()})
         return run
 
     def stop(self, run: Run) -> None:

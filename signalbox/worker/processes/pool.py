@@ -31,9 +31,9 @@ class Pool:
         """Start the first child. Raises HandlerNotLoaded if the handler cannot be loaded."""
         await self._grow()
 
-    async def perform(self, message: Message, interruption: asyncio.Future[None]) -> Outcome:
+    async def perform(self, message: Message, queue: str, interruption: asyncio.Future[None]) -> Outcome:
         """Run the handler on the message until it ends, its time is over or `interruption` is resolved."""
-        child, run = await self._begin(message)
+        child, run = await self._begin(message, queue)
         try:
             ended = await self._follow(run, interruption)
             if not ended:
@@ -60,12 +60,12 @@ class Pool:
         """Kill every child at once."""
         await asyncio.gather(*(child.kill() for child in self._children | self._retired))
 
-    async def _begin(self, message: Message) -> tuple[Child, Run]:
+    async def _begin(self, message: Message, queue: str) -> tuple[Child, Run]:
         child = self._with_room()
         if child is None:
             async with self._starting:
                 child = self._with_room() or await self._grow()
-        return child, child.begin(message)
+        return child, child.begin(message, queue)
 
     async def _grow(self) -> Child:
         child = await Child.start(self._options)

@@ -45,11 +45,11 @@ class ThreadRunner(_Runner):
     def __init__(self, handler: Handler, answer: Answer, capacity: int, **options: Any) -> None:
         super().__init__(handler, answer, **options)
         self._capacity = capacity
-        self._waiting: queue.SimpleQueue[tuple[int, Message] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[int, Message, str] | None] = queue.SimpleQueue()
         self._threads: dict[int, int] = {}  # the identity of the thread of each run
 
-    def begin(self, number: int, message: Message) -> None:
-        self._waiting.put((number, message))
+    def begin(self, number: int, message: Message, queue_name: str = "") -> None:
+        self._waiting.put((number, message, queue_name or self._queue_name))
 
     def stop(self, number: int) -> None:
         frame = sys._current_frames().get(self._threads.get(number, 0))
@@ -67,15 +67,15 @@ class ThreadRunner(_Runner):
 
     def _work(self) -> None:
         while (order := self._waiting.get()) is not None:
-            number, message = order
+            number, message, queue_name = order
             self._threads[number] = threading.get_ident()
-            outcome = self._outcome(message)
+            outcome = self._outcome(message, queue_name)
             del self._threads[number]
             self._report(number, outcome)
 
-    def _outcome(self, message: Message) -> Outcome:
+    def _outcome(self, message: Message, queue_name: str) -> Outcome:
         try:
-            with handling(self._queue_name, message):
+            with handling(queue_name, message):
                 result = self._handler(message)
             if inspect.iscoroutine(result):
                 result.close()
@@ -94,8 +94,8 @@ class AsyncRunner(_Runner):
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._main_thread = threading.get_ident()
 
-    def begin(self, number: int, message: Message) -> None:
-        self._loop.call_soon_threadsafe(self._start, number, message)
+    def begin(self, number: int, message: Message, queue_name: str = "") -> None:
+        self._loop.call_soon_threadsafe(self._start, number, message, queue_name or self._queue_name)
 
     def stop(self, number: int) -> None:
         """Cancel the task. Where it blocks the loop, the stack of the loop's thread is reported."""
@@ -110,27 +110,27 @@ class AsyncRunner(_Runner):
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.get_loop().run_forever()
 
-    def _start(self, number: int, message: Message) -> None:
-        task = self._tasks[number] = self._loop.create_task(self._work(number, message))
+    def _start(self, number: int, message: Message, queue_name: str) -> None:
+        task = self._tasks[number] = self._loop.create_task(self._work(number, message, queue_name))
         task.add_done_callback(lambda task: self._forget(number, task))
 
     def _cancel(self, number: int) -> None:
         if task := self._tasks.get(number):
             task.cancel()
 
-    async def _work(self, number: int, message: Message) -> None:
-        self._report(number, await self._outcome(message))
+    async def _work(self, number: int, message: Message, queue_name: str) -> None:
+        self._report(number, await self._outcome(message, queue_name))
 
     def _forget(self, number: int, task: asyncio.Task[None]) -> None:
         del self._tasks[number]
         if task.cancelled():  # before its first step
             self._report(number, Outcome("stopped"))
 
-    async def _outcome(self, message: Message) -> Outcome:
+    async def _outcome(self, message: Message, queue_name: str) -> Outcome:
         try:
             if message.body is not None:
                 await asyncio.to_thread(lambda: message.payload)  # fetched in a thread, so that the loop is not blocked
-            with handling(self._queue_name, message):
+            with handling(queue_name, message):
                 result = await self._handler(message)
         except BaseException as error:
             return outcome_of(error)

@@ -175,3 +175,15 @@ def record_from_stream(message):
     """Note a message of a stream by its position."""
     with Path(message.payload["notes"]).open("a") as notes:
         notes.write(f"read {message.position} {message.epoch} {os.getpid()}\n")
+
+
+def shipped(message):
+    note(message, "shipped")
+
+
+def mailed(message):
+    note(message, "mailed")
+
+
+BY_TYPE = {"order": shipped, "mail": mailed}
+MIXED = {"order": shipped, "*": wait_async}
