@@ -47,6 +47,7 @@ ROOMS = (
     "filters",
     "alerts",
     "streams",
+    "captures",
     "subscriptions",
     "history",
     "pipeline",

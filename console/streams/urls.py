@@ -20,4 +20,4 @@ urlpatterns = [
     path("streams/<queue:name>/groups/<queue:group>/drop", groups.drop, name="group_drop"),
 ]
 
-register(Item(Group.MONITOR, 40, "Streams", "streams", "streams", ("stream", "group")))
+register(Item(Group.MONITOR, 40, "Streams", "streams", "streams", ("stream", "group", "capture")))

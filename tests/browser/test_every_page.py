@@ -92,6 +92,7 @@ PATHS = [
     "/runbooks/SignalboxDeadLetters",
     "/streams",
     "/subscriptions",
+    "/captures",
     "/streams/LOG",
     "/streams/LOG/messages",
     "/streams/LOG/new-group",

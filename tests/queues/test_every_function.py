@@ -527,6 +527,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         "signalbox._refuse_queue_in_use(q) from signalbox.queue q where q.name = %(queue)s",
         Refusal("SB424"),
     ),
+    "end_capture": ("signalbox.end_capture(0)", False),
     "send_limited": ("signalbox.send_limited(%(queue)s, '1', max_receives => 1) > %(message_id)s", True),
     "send_batch_limited": ("(select count(*) from signalbox.send_batch_limited(%(queue)s, array['1']::jsonb[]))", 1),
     "_check_limits": ("signalbox._check_limits(%(queue)s, null, 0, null, '[1]')", Refusal("SB400")),

@@ -17,12 +17,8 @@ begin
   if v_table is null then
     perform signalbox._captured_table(uncapture.table_name); -- refuses it
   end if;
-  delete from signalbox.capture c where c.table_id = v_table and c.stream_id = v_stream.stream_id
-  returning c.capture_id into v_capture_id;
-  if not found then
-    return false;
-  end if;
-  perform signalbox._drop_capture_triggers(v_table, v_capture_id);
-  perform signalbox._audit_stream('capture.stop', v_stream.name, jsonb_build_object('table', v_table::text));
-  return true;
+  select c.capture_id into v_capture_id
+  from signalbox.capture c
+  where c.table_id = v_table and c.stream_id = v_stream.stream_id;
+  return coalesce(signalbox.end_capture(v_capture_id), false);
 end $$;

@@ -140,7 +140,9 @@ ROWS = [
     *of_queue("see_payloads", "stream_messages"),
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop"),
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop", method="post"),
-    *lists("see_metadata", "subscriptions", shows=""),
+    *lists("see_metadata", "captures", "subscriptions", shows=""),
+    Row("capture_end", "configure", only=404),  # there is none
+    Row("capture_end", "configure", "post", only=404),
     *of_queue("configure", "subscription_new", "subscription_end"),
     *of_queue("configure", "subscription_new", "subscription_pause", "subscription_resume", method="post"),
     *of_queue("configure", "subscription_end", method="post"),

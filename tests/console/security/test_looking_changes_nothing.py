@@ -30,6 +30,7 @@ NOT_THERE = {
     "alert_channel": "there is none",
     "alert_channel_new": "an address names one of the kinds",
     "alert_channel_remove": "there is none",
+    "capture_end": "there is none",
     "subscription_end": "there is none",
     "sign_on_callback": "no provider is set up; with one it is the login itself, and writes for its own state",
 }

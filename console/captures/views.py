@@ -1,0 +1,46 @@
+"""Pages of captures: the list of captured tables, and the end of one."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.access import roles
+from console.access.roles import requires
+from console.access.subjects import STREAM
+from console.web.forms.fields import ReasonForm, tell
+from console.web.htmx import render_form, render_page
+from queues.control import captures
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /captures: which tables are captured into which streams."""
+    seen, held = (roles.reach(request.user, permission) for permission in ("see_metadata", "configure"))
+    rows = [
+        (one, held.holds(one.stream, one.tenant))
+        for one in captures.read_captures()
+        if seen.holds(one.stream, one.tenant)
+    ]
+    return render_page(request, "captures/browse.html", "captures/_list.html", {"title": "Captures", "rows": rows})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def end(request: HttpRequest, name: str, capture_id: int) -> HttpResponse:
+    """GET /streams/<name>/captures/<id>/end: preview the end of a capture. POST: end it."""
+    capture = captures.read_capture(name, capture_id)
+    if capture is None:
+        raise Http404(f"The stream {name} has no capture {capture_id}.")
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+        ended = captures.end_capture(capture_id, actor=actor, reason=reason)
+        tell(
+            request, ended, f"Changes of {capture.table or 'the dropped table'} are no longer captured.", "It had ended"
+        )
+        return redirect("captures")
+    context = {"title": f"End capture · {name}", "capture": capture, "form": form}
+    return render_form(request, "captures/end.html", context)
