@@ -321,6 +321,26 @@ class AsyncVerbs:
         """
         return await self._run(consumer_groups.rewind(stream, group, point, at, partition, position, dry_run))
 
+    async def subscribe(self, source: str, target: str, *, filter: str = "", delay_seconds: float | None = None) -> int:
+        """Send each message of the queue `source` to the queue `target` too, if the filter selects it; returns an id.
+
+        The copy is sent in the transaction of the send. While the subscription is paused, or the target is closed or
+        full, copies are held and sent later. Repeating it sets filter and delay.
+        """
+        return await self._run(subscriptions.subscribe(source, target, filter, delay_seconds))
+
+    async def unsubscribe(self, source: str, target: str, *, discard: bool = False) -> bool:
+        """End a subscription of queues; True when there was one. `discard` loses the copies that it holds."""
+        return await self._run(subscriptions.unsubscribe(source, target, discard))
+
+    async def pause_subscription(self, source: str, target: str, paused: bool = True) -> bool:
+        """Pause or resume one subscription of queues; True when that changed it. A paused one holds its copies."""
+        return await self._run(subscriptions.pause_subscription(source, target, paused))
+
+    async def list_subscriptions(self, source: str | None = None) -> list[Subscription]:
+        """List the subscriptions of one queue or all, with the copies that each could not send yet."""
+        return await self._run(subscriptions.list_subscriptions(source))
+
     async def close(self) -> None:
         """Close the connections that the client has opened. A later call opens others."""
         raise NotImplementedError
@@ -362,26 +382,6 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         deleted for good.
         """
         return await self._run(queues.purge(queue, through_message_id, states, max_messages, keep_seconds))
-
-    async def subscribe(self, source: str, target: str, *, filter: str = "", delay_seconds: float | None = None) -> int:
-        """Send each message of the queue `source` to the queue `target` too, if the filter selects it; returns an id.
-
-        The copy is sent in the transaction of the send. While the subscription is paused, or the target is closed or
-        full, copies are held and sent later. Repeating it sets filter and delay.
-        """
-        return await self._run(subscriptions.subscribe(source, target, filter, delay_seconds))
-
-    async def unsubscribe(self, source: str, target: str, *, discard: bool = False) -> bool:
-        """End a subscription of queues; True when there was one. `discard` loses the copies that it holds."""
-        return await self._run(subscriptions.unsubscribe(source, target, discard))
-
-    async def pause_subscription(self, source: str, target: str, paused: bool = True) -> bool:
-        """Pause or resume one subscription of queues; True when that changed it. A paused one holds its copies."""
-        return await self._run(subscriptions.pause_subscription(source, target, paused))
-
-    async def list_subscriptions(self, source: str | None = None) -> list[Subscription]:
-        """List the subscriptions of one queue or all, with the copies that each could not send yet."""
-        return await self._run(subscriptions.list_subscriptions(source))
 
     async def capture(
         self,

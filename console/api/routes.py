@@ -18,6 +18,7 @@ from console.api.purges import routes as purges
 from console.api.queues import routes as queues
 from console.api.redrives import routes as redrives
 from console.api.streams import routes as streams
+from console.api.subscriptions import routes as subscriptions
 
 
 class SegmentConverter(StringConverter):
@@ -39,7 +40,10 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
-for router in (queues.router, peeking.router, queues.consumers, redrives.router, purges.router, streams.router):
+for router in (
+    *(queues.router, peeking.router, queues.consumers, redrives.router, purges.router, streams.router),
+    subscriptions.router,
+):
     api.add_router("", router)
 
 

@@ -77,10 +77,10 @@ def subscribe(source: str, target: str, *, filter_text: str, delay_seconds: floa
         client().subscribe(source, target, filter=filter_text, delay_seconds=delay_seconds)
 
 
-def unsubscribe(source: str, target: str, *, actor: str, reason: str) -> bool:
-    """End a subscription and lose the copies that it holds; False when there is none."""
+def unsubscribe(source: str, target: str, *, actor: str, reason: str, discard: bool = True) -> bool:
+    """End a subscription and lose the copies that it holds; False when there is none. See `Client.unsubscribe`."""
     with transaction.atomic(), audit.acting(actor, reason):
-        return client().unsubscribe(source, target, discard=True)
+        return client().unsubscribe(source, target, discard=discard)
 
 
 def pause(source: str, target: str, paused: bool, *, actor: str) -> bool:

@@ -1,12 +1,15 @@
-"""Subscriptions of queues: each message of the source is sent to the target too. They need a database."""
+"""Subscriptions of queues: each message of the source is sent to the target too."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from signalbox import arguments
 from signalbox.calls.call import Call, Row, only_value, statement
+from signalbox.calls.request import Request, Requests, address, document, given, number_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +45,64 @@ def subscribe(source: str, target: str, filter: str, delay_seconds: float | None
         _SUBSCRIBE,
         {"source": source, "target": target, "filter": filter, "delay_seconds": delay_seconds},
         only_value,
+        _request_subscribe,
     )
 
 
+def _request_subscribe(wanted: Mapping[str, Any]) -> Requests[int]:
+    members = {name: given(wanted[name]) for name in ("target", "filter")}
+    members["delaySeconds"] = given(wanted["delay_seconds"])
+    answer = yield Request("POST", address("queues", wanted["source"], "subscriptions"), document(members))
+    return number_in(answer.document["subscriptionId"])
+
+
 def unsubscribe(source: str, target: str, discard: bool) -> Call[bool]:
-    return Call(_UNSUBSCRIBE, {"source": source, "target": target, "discard": discard}, only_value)
+    return Call(_UNSUBSCRIBE, {"source": source, "target": target, "discard": discard}, only_value, _request_end)
+
+
+def _request_end(wanted: Mapping[str, Any]) -> Requests[bool]:
+    query = "?discard=true" if wanted["discard"] else ""
+    answer = yield Request("DELETE", _address(wanted) + query)
+    return bool(answer.document["changed"])
 
 
 def pause_subscription(source: str, target: str, paused: bool) -> Call[bool]:
-    return Call(_PAUSE, {"source": source, "target": target, "paused": paused}, only_value)
+    return Call(_PAUSE, {"source": source, "target": target, "paused": paused}, only_value, _request_pause)
+
+
+def _request_pause(wanted: Mapping[str, Any]) -> Requests[bool]:
+    answer = yield Request("PATCH", _address(wanted), document({"paused": given(wanted["paused"])}))
+    return bool(answer.document["changed"])
+
+
+def _address(ends: Mapping[str, Any]) -> str:
+    return address("queues", ends["source"], "subscriptions", ends["target"])
 
 
 def list_subscriptions(source: str | None) -> Call[list[Subscription]]:
-    return Call(_LIST, {"source": source}, lambda rows: [_subscription(row) for row in rows])
+    return Call(_LIST, {"source": source}, lambda rows: [_subscription(row) for row in rows], _request_list)
+
+
+def _request_list(query: Mapping[str, Any]) -> Requests[list[Subscription]]:
+    answer = yield Request("GET", address("subscriptions"))
+    return [
+        one for one in map(_subscription_in, answer.document["subscriptions"]) if query["source"] in (None, one.source)
+    ]
+
+
+def _subscription_in(wire: Mapping[str, Any]) -> Subscription:
+    held_at = wire["oldestHeldAt"]
+    return Subscription(
+        id=number_in(wire["subscriptionId"]),
+        source=wire["source"],
+        target=wire["target"],
+        filter=wire["filter"],
+        delay_seconds=wire["delaySeconds"],
+        paused=wire["paused"],
+        held=wire["held"],
+        oldest_held_at=None if held_at is None else datetime.fromisoformat(held_at).astimezone(UTC),
+        expired=wire["expired"],
+    )
 
 
 def _subscription(row: Row) -> Subscription:

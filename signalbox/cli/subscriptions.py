@@ -1,4 +1,4 @@
-"""Subscriptions of queues from a terminal: `subscribe`, `unsubscribe`, `subscriptions`. They need a database."""
+"""Subscriptions of queues from a terminal: `subscribe`, `unsubscribe`, `subscriptions`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from signalbox.cli.command import DONE, NOTHING, Commands, add, say
-from signalbox.errors import InvalidArgument
-from signalbox.verbs import DatabaseVerbs, Verbs
+from signalbox.verbs import Verbs
 
 
 def add_commands(commands: Commands) -> None:
@@ -36,31 +35,25 @@ def subscribe(verbs: Verbs, args: argparse.Namespace) -> int:
     """Send each message of SOURCE to TARGET too, or pause or resume that. Exit status 3: it already is so."""
     ends = {"source": args.source, "target": args.target}
     if args.pause or args.resume:
-        changed = _database(verbs).pause_subscription(args.source, args.target, args.pause)
+        changed = verbs.pause_subscription(args.source, args.target, args.pause)
         say(args, {**ends, "changed": changed}, "changed" if changed else "unchanged")
         return DONE if changed else NOTHING
-    number = _database(verbs).subscribe(args.source, args.target, filter=args.filter, delay_seconds=args.delay)
+    number = verbs.subscribe(args.source, args.target, filter=args.filter, delay_seconds=args.delay)
     say(args, {**ends, "subscription_id": number}, str(number))
     return DONE
 
 
 def unsubscribe(verbs: Verbs, args: argparse.Namespace) -> int:
     """End the subscription of TARGET to SOURCE. Exit status 3: there is none."""
-    ended = _database(verbs).unsubscribe(args.source, args.target, discard=args.discard)
+    ended = verbs.unsubscribe(args.source, args.target, discard=args.discard)
     say(args, {"source": args.source, "target": args.target, "ended": ended}, "ended" if ended else "none")
     return DONE if ended else NOTHING
 
 
 def subscriptions(verbs: Verbs, args: argparse.Namespace) -> int:
     """List subscriptions of queues, with the copies that each holds. Exit status 3: there is none."""
-    listed = _database(verbs).list_subscriptions(args.source)
+    listed = verbs.list_subscriptions(args.source)
     for one in listed:
         state = "paused" if one.paused else "active"
         say(args, asdict(one), f"{one.source}\t{one.target}\t{state}\t{one.held}\t{one.filter or '-'}")
     return DONE if listed else NOTHING
-
-
-def _database(verbs: Verbs) -> DatabaseVerbs:
-    if not isinstance(verbs, DatabaseVerbs):
-        raise InvalidArgument("subscriptions of queues need the address of a database", field="url")
-    return verbs

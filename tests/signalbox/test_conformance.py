@@ -488,3 +488,26 @@ def test_a_deadline_is_that_of_the_database(verbs, queue, dsn):
             "select deadline from signalbox.lease where message_id = %s", [message.id]
         ).fetchone()
     assert message.deadline == deadline
+
+
+def test_a_subscribed_queue_receives_copies_until_it_is_ended(verbs, make_queue):
+    source, target = make_queue(), make_queue()
+    number = verbs.subscribe(source, target, filter="payload.kind:refund", delay_seconds=0)
+    assert verbs.subscribe(source, target, filter="payload.kind:refund") == number
+    verbs.send_batch(source, [{"kind": "refund"}, {"kind": "sale"}])
+    assert [message.payload for message in verbs.receive(target, 10)] == [{"kind": "refund"}]
+    assert verbs.pause_subscription(source, target)
+    assert not verbs.pause_subscription(source, target)
+    verbs.send(source, {"kind": "refund"})
+    (listed,) = verbs.list_subscriptions(source)
+    assert (listed.id, listed.source, listed.target, listed.paused, listed.held) == (number, source, target, True, 1)
+    assert number in {one.id for one in verbs.list_subscriptions()}
+    with pytest.raises(InvalidArgument):
+        verbs.unsubscribe(source, target)
+    with pytest.raises(InvalidArgument) as refused:
+        verbs.subscribe(target, source)  # a circle
+    assert refused.value.field == "target"
+    with pytest.raises(QueueNotFound):
+        verbs.subscribe(source, "no-such-queue")
+    assert verbs.unsubscribe(source, target, discard=True)
+    assert not verbs.unsubscribe(source, target)

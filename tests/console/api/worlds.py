@@ -81,6 +81,13 @@ class World:
         """Another queue within the prefix of the first."""
         return self._made(f"{self.queue}-empty").queue
 
+    @property
+    def subscriber(self) -> str:
+        """Another queue, which is subscribed to the first."""
+        name = self.empty_queue
+        self.connection.execute("select signalbox.subscribe(%s, %s)", [self.queue, name])
+        return name
+
     def _made(self, name: str) -> Engine:
         row = self.connection.execute("select signalbox.create_queue(%s, %s, %s)", [name, Jsonb({}), TENANT]).fetchone()
         assert row is not None

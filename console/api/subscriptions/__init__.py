@@ -1,0 +1,1 @@
+"""Subscriptions of queues over HTTP."""
