@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 
 from console.filters.moments import MomentField
-from console.web.forms.fields import PlainFloatField, ReasonForm, measured
+from console.web.forms.fields import JsonTextField, PlainFloatField, ReasonForm, measured
 from console.web.forms.reviews import ReviewedForm
 from queues.settings import Setting
 from queues.stream_models import Stream
@@ -99,6 +99,25 @@ class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
     def values(self) -> list[forms.BoundField]:
         """Return the fields of the settings, without the reason."""
         return [self[name] for name in STREAM_SETTINGS]
+
+
+class AppendForm(forms.Form):
+    """A message to append by hand."""
+
+    payload = JsonTextField(initial="{}", max_length=MAX_PAYLOAD_BYTES, help_text="Any JSON value.")
+    attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object. Default: none.")
+    key = forms.CharField(
+        required=False,
+        empty_value=None,
+        max_length=200,
+        help_text="Messages of one key are in one partition, in order. Default: none.",
+    )
+
+    def clean_attributes(self) -> dict[str, Any] | None:
+        attributes = self.cleaned_data["attributes"]
+        if attributes is not None and not isinstance(attributes, dict):
+            raise forms.ValidationError('Attributes are a JSON object. Enter one such as {"region": "eu"}.')
+        return attributes
 
 
 def _point(label: str, *more: tuple[str, str]) -> forms.ChoiceField:

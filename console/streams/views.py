@@ -17,7 +17,7 @@ from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import STREAM
 from console.streams import subscriptions
-from console.streams.forms import STREAM_SETTINGS, StreamForm, StreamSettingsForm
+from console.streams.forms import STREAM_SETTINGS, AppendForm, StreamForm, StreamSettingsForm
 from console.web import pagination
 from console.web.forms.fields import refusals, suggest
 from console.web.forms.reviews import Review, review
@@ -149,6 +149,21 @@ def _save(request: HttpRequest, stream: Stream, form: StreamSettingsForm) -> Rev
     done = f"Changed {plural(len(changes), 'setting')} of {stream.name}." if changes else "Nothing was changed."
     notices.success(request, done)
     return None
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("send", of=STREAM)
+def append(request: HttpRequest, name: str) -> HttpResponse:
+    """GET, POST /streams/<name>/append: append one message by hand."""
+    stream = find(name)
+    form = AppendForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        with refusals(form):
+            place = streams.append(name, actor=request.user.get_username(), **form.cleaned_data)
+            notices.success(request, f"Appended at position {place.position} of partition {place.partition}.")
+            return redirect("stream", name)
+    context = {"title": f"Append · {name}", "stream": stream, "form": form}
+    return render_form(request, "streams/append.html", context)
 
 
 @require_safe

@@ -16,6 +16,7 @@ from queues.errors import GroupNotFound, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
 from signalbox.calls.consumer_groups import Moved, Point
+from signalbox.calls.streams import Place
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,17 @@ def configure_stream(name: str, settings: Mapping[str, Any], *, actor: str, reas
     with transaction.atomic(), audit.acting(actor, reason):
         client().configure_stream(name, settings)
         return get_stream(name)
+
+
+def append(
+    stream: str, payload: object, *, actor: str, attributes: Mapping[str, Any] | None = None, key: str | None = None
+) -> Place:
+    """Append one message by hand and record it in the audit, or do neither; returns its place."""
+    with transaction.atomic():
+        place = client().append(stream, payload, key=key, attributes=attributes)
+        where = {"partition": place.partition, "position": place.position}
+        audit.record(actor, "stream.append", details={"stream": stream, **where})
+        return place
 
 
 def create_group(

@@ -95,6 +95,7 @@ PATHS = [
     "/captures",
     "/streams/LOG",
     "/streams/LOG/messages",
+    "/streams/LOG/append",
     "/streams/LOG/new-group",
     "/streams/LOG/groups/slow",
     "/streams/LOG/groups/slow/rewind?point=beginning",

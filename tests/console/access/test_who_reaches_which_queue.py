@@ -138,6 +138,8 @@ ROWS = [
     *lists("see_metadata", "streams", shows="stream"),
     *of_queue("see_metadata", "stream", "group"),
     *of_queue("see_payloads", "stream_messages"),
+    *of_queue("send", "stream_append"),
+    *of_queue("send", "stream_append", method="post"),
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop"),
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop", method="post"),
     *lists("see_metadata", "captures", "subscriptions", shows=""),

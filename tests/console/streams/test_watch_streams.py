@@ -218,3 +218,18 @@ def test_a_user_without_the_right_to_configure_sees_the_reason(
 @pytest.mark.parametrize("place", ["/streams/none", "/streams/S/groups/none", "/streams/none/groups/none"])
 def test_what_is_not_there_is_not_found(admin: Browser, log: Log, place: str) -> None:
     assert admin.get(place.replace("/S", f"/{log.name}")).status_code == 404
+
+
+def test_an_operator_appends_a_message_and_a_mistake_keeps_what_was_typed(
+    viewer: Browser, operator: Browser, log: Log
+) -> None:
+    here = f"/streams/{log.name}/append"
+    assert viewer.get(here).status_code == 403
+    wrong = operator.post(here, {"payload": "{", "attributes": "[1]", "key": "<b>k"})
+    assert wrong.status_code == 422
+    assert b"&lt;b&gt;k" in wrong.content
+
+    assert operator.post(here, {"payload": '{"n": 9}', "attributes": "", "key": "k"}).status_code == 302
+    (event,) = events(log, "stream.append")
+    assert event.details.keys() == {"stream", "partition", "position"}
+    assert '"n": 9' in operator.see(f"/streams/{log.name}/messages?partition={event.details['partition']}").text
