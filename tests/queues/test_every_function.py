@@ -530,6 +530,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     "end_capture": ("signalbox.end_capture(0)", False),
     "send_limited": ("signalbox.send_limited(%(queue)s, '1', max_receives => 1) > %(message_id)s", True),
     "send_batch_limited": ("(select count(*) from signalbox.send_batch_limited(%(queue)s, array['1']::jsonb[]))", 1),
+    "_send_with_options": (
+        "cardinality(signalbox._send_with_options(%(queue_id)s, '{1,2}', null, '{0,3}', null, null))",
+        2,
+    ),
     "_check_limits": ("signalbox._check_limits(%(queue)s, null, 0, null, '[1]')", Refusal("SB400")),
     "_limit_messages": ("signalbox._limit_messages(%(queue)s, '{}', null, null, 0)", NOTHING),
     "_expire_claimed": ("signalbox._expire_claimed(%(queue_id)s, '{}', gen_random_uuid(), now())", NOTHING),

@@ -208,7 +208,9 @@ begin
   if send.body_sha256 is not null then
     perform signalbox._point_to_body(v_queue_id, v_id, send.payload, send.body_sha256, v_max_payload_bytes);
   end if;
-  if v_flags & {flag.feeds_queues} > 0 then
+  if v_flags & {flag.feeds_queues} > 0
+    and current_setting('signalbox.copied', true) is distinct from signalbox._sign('copied ' || v_queue_id)
+  then
     perform signalbox._send_to_subscribers(v_queue_id, array[v_id]);
   end if;
   return v_id;

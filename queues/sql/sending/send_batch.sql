@@ -30,6 +30,7 @@ declare
   v_turns bigint[];
   v_count integer := coalesce(cardinality(send_batch.payloads), 0);
   v_ids bigint[];
+  v_before bigint;
   v_flags smallint;
 begin
   select q.queue_id, q.closed
@@ -172,6 +173,19 @@ begin
   perform signalbox._check_batch_length('deduplication_ids', cardinality(send_batch.deduplication_ids), v_count);
   perform signalbox._check_batch_length('trace_ids', cardinality(send_batch.trace_ids), v_count);
   perform signalbox._check_batch_length('body_sha256s', cardinality(send_batch.body_sha256s), v_count);
+  if v_delay_seconds = 0 and not v_laned
+    and num_nulls(send_batch.delay_seconds, send_batch.deduplication_ids, send_batch.body_sha256s) = 3
+  then
+    v_ids := signalbox._send_with_options(
+      v_queue_id, send_batch.payloads, send_batch.attributes, send_batch.priorities, send_batch.group_ids,
+      send_batch.trace_ids
+    );
+    if v_flags & {flag.feeds_queues} > 0 then
+      perform signalbox._send_to_subscribers(v_queue_id, v_ids);
+    end if;
+    return query select unnest(v_ids);
+    return;
+  end if;
   if v_flags & {flag.limits_sending} > 0 then
     if send_batch.deduplication_ids is not null then
       perform signalbox._admit_batch(
@@ -179,6 +193,10 @@ begin
       );
     end if;
     perform set_config('signalbox.admitted', signalbox._sign('admitted ' || v_queue_id), true);
+  end if;
+  if v_flags & {flag.feeds_queues} > 0 and signalbox._sign('copied ' || v_queue_id) is not null then
+    v_before := coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0);
+    perform set_config('signalbox.copied', signalbox._sign('copied ' || v_queue_id), true); -- together, at the end
   end if;
   for i in 1..v_count loop
     v_ids[i] := signalbox.send(
@@ -195,6 +213,12 @@ begin
   end loop;
   if v_flags & {flag.limits_sending} > 0 then
     perform set_config('signalbox.admitted', '', true);
+  end if;
+  if v_before is not null then
+    perform set_config('signalbox.copied', '', true);
+    perform signalbox._send_to_subscribers(
+      v_queue_id, array(select distinct i from unnest(v_ids) i where i > v_before)
+    );
   end if;
   return query select unnest(v_ids);
 end $$;

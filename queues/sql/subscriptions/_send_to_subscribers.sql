@@ -1,4 +1,4 @@
--- Send copies of messages that were just sent to the queues that subscribe to theirs; called only for a queue that has
+-- Send copies of messages that this transaction has sent to the queues that subscribe to theirs; called only for a queue that has
 -- subscribers (flag.feeds_queues). A target that is closed or full, and a paused subscription, holds its copies instead;
 -- so does one that holds earlier ones, to keep their order. Targets in the order of their ids, so that two senders do
 -- not wait for each other in a circle. Indexes: queue_subscription_source_queue_id_target_queue_id_key, message_pkey,
@@ -30,7 +30,7 @@ begin
     )
     into v_copies
     from signalbox.message m
-    where m.queue_id = p_queue_id and m.message_id = any(p_ids)
+    where m.queue_id = p_queue_id and m.message_id = any(p_ids) and m.txid = pg_current_xact_id()
       and signalbox._selects(
         v_edge.conditions, v_edge.negated, m.payload, m.attributes, m.group_id, m.priority, m.trace_id
       );

@@ -256,3 +256,30 @@ def test_a_queue_without_subscriptions_runs_no_statement_of_them(make_engine: Ma
 
     assert calls(plain) == 0
     assert calls(source) > 0
+
+
+BATCH = """
+select array_agg(s) from signalbox.send_batch(%s, array['{"n": 0}', '{"n": 0}', '{"n": 1}']::jsonb[], OPTIONS) s
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "copies"),
+    [
+        ("attributes => array_fill('{}'::jsonb, array[3]), priorities => array[0, 0, 0]", [0, 0, 0, 1]),
+        ("deduplication_ids => array['first', 'first', 'other']", [0, 1]),
+        ("delay_seconds => array[0, 0, 0.001]", [0, 0, 0, 1]),
+    ],
+)
+def test_a_batch_sends_its_copies_together(make_engine: MakeEngine, options: str, copies: list[int]) -> None:
+    source, *targets = (make_engine() for _ in range(3))
+    for target in targets:
+        source.value("select signalbox.subscribe(%s, %s)", source.queue, target.queue)
+    source.send({"n": 0}, deduplication_id="first")
+    with source.connection.transaction():
+        source.connection.execute("set local track_functions = 'all'")
+        source.value(BATCH.replace("OPTIONS", options), source.queue)
+        counted = "select calls from pg_stat_xact_user_functions where funcname = '_send_to_subscribers'"
+        assert source.value(counted) == 1
+    for target in targets:
+        assert [row[3]["n"] for row in target.receive(10)] == copies
