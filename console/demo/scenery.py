@@ -80,8 +80,10 @@ QUEUES = (
 FED = (
     DemoQueue("shipments", "acme", 0.0, "shipments", concurrency=2, settings={"mode": "fifo"}),
     DemoQueue("large-orders", "acme", 0.0, "large_orders", concurrency=1),
+    DemoQueue("returns", "acme", 0.0, "returns", concurrency=1),
+    DemoQueue("loyalty-points", "acme", 0.0, "loyalty_points", concurrency=1),
 )
-"""Queues that get copies of the messages of other queues, and none of their own."""
+"""Queues that get copies of messages of other queues, or messages of the stream, and none of their own."""
 SUBSCRIPTIONS = (
     ("orders-created", "shipments", "payload.total.amount:<300"),
     ("orders-created", "large-orders", "payload.total.amount:>=700"),

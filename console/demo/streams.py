@@ -1,4 +1,5 @@
-"""The stream of the demo. The group billing keeps up with it; the group analytics pauses and catches up.
+"""The stream of the demo. The group billing keeps up with it; the group analytics pauses and catches up. Two
+groups send what their filters select to queues.
 
 `python -m console.demo.streams`
 """
@@ -36,6 +37,8 @@ READERS = (
     Reader("billing", "billing-2", 30.0),
     Reader("analytics", "analytics-1", 40.0, rests_seconds=100.0, batch=200),
 )
+FEEDS = {"returns": "payload.event:order.returned", "loyalty-points": "payload.event:order.paid"}
+"""The queues that the stream feeds, each by a group with this filter."""
 
 
 def build() -> None:
@@ -45,6 +48,9 @@ def build() -> None:
     streams.create_stream(STREAM, SETTINGS, tenant=TENANT, actor="demo")
     for group in dict.fromkeys(reader.group for reader in READERS):
         streams.create_group(STREAM, group, point="beginning", actor="demo")
+    for queue, text in FEEDS.items():
+        streams.create_group(STREAM, f"to-{queue}", queue=queue, actor="demo")
+        streams.set_group_filter(STREAM, f"to-{queue}", text, actor="demo")
 
 
 def run() -> None:

@@ -126,6 +126,14 @@ async def large_orders(message: Message) -> None:
     await _work(0.1, 0.3)
 
 
+async def returns(message: Message) -> None:
+    await _work(0.2, 0.6)
+
+
+async def loyalty_points(message: Message) -> None:
+    await _work(0.02, 0.1)
+
+
 async def _work(low_seconds: float, high_seconds: float) -> None:
     await asyncio.sleep(random.uniform(low_seconds, high_seconds))
 
