@@ -161,6 +161,8 @@ def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Cal
         if not messages:
             return []
         drafts = [_or_error(_message, call.parameters) if isinstance(call, Call) else call for call in calls]
+        if not any(isinstance(draft, dict) for draft in drafts):
+            return _merged(drafts, iter(()))
         sent = array(document(draft) for draft in drafts if isinstance(draft, dict))
         answer = yield _request(queue, ":batch", {"messages": sent}, wire_names.SEND)
         return _merged(drafts, map(_id_or_refusal, answer.document["results"]))

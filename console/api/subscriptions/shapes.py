@@ -33,7 +33,7 @@ class SubscriptionListing(Shape):
 class SubscriptionEnd(Shape):
     """The loss of held copies, without which a subscription that holds some is not ended."""
 
-    discard: bool = False
+    discard: bool = Field(default=False, strict=False)
 
 
 class SubscriptionDocument(Document):

@@ -129,7 +129,7 @@ ROWS: dict[Route, Row] = {
     ("POST", f"{_QUEUE}:purge"): Row(202, document=lambda world: world.purge_plan),
     ("GET", _PURGE): Row(200, places=lambda world: [world.purge]),
     ("POST", f"{_PURGE}:cancel"): Row(200, places=lambda world: [world.purge]),
-    ("GET", "/v1/subscriptions"): Row(200, places=lambda world: [], is_list=True),
+    ("GET", "/v1/subscriptions"): Row(200, places=lambda world: [world.subscriber][:0], is_list=True),
     ("POST", f"{_QUEUE}/subscriptions"): Row(201, document=lambda world: {"target": world.empty_queue}),
     ("PATCH", f"{_QUEUE}/subscriptions/{{}}"): Row(
         200, places=lambda world: [world.queue, world.subscriber], document=lambda world: {"paused": True}

@@ -12,5 +12,5 @@ TABLES = Path(__file__).parent / "tables" / "message_limits.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0010_celery_results")]
+    dependencies = [("queues", "0011_fleet")]
     operations = [migrations.RunSQL(TABLES.read_text(), migrations.RunSQL.noop)]
