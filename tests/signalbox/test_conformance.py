@@ -94,11 +94,11 @@ class TestSending:
 
     def test_limits_of_a_message_hold_and_wrong_ones_are_named(self, verbs, make_queue):
         queue = make_queue(max_receives=5, backoff_base_seconds=0)
-        soon = datetime.now(UTC) + timedelta(seconds=0.3)
-        gone = verbs.send(queue, 1, expires_at=soon)
+        gone = verbs.send(queue, 1, expires_at=datetime.now(UTC) + timedelta(seconds=2))
+        soon = datetime.now(UTC) + timedelta(seconds=2)
         once, also = verbs.send_batch(queue, [2, 3], max_receives=[1, None], expires_ats=[None, soon])
         with pytest.raises(NotSettled):
-            verbs.wait_settled(gone, timeout=0.3)
+            verbs.wait_settled(gone, timeout=2)
         (message,) = verbs.receive(queue, 10)
         assert message.id == once
         assert verbs.nack(message) == "dead"
