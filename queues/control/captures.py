@@ -51,7 +51,7 @@ def read_captures() -> list[Capture]:
     for numbers in streams.read_streams().groups:
         name, known = numbers.group.stream.name, behind.get(numbers.group.stream.name, (0, 0.0))
         behind[name] = max(known, (numbers.lag_messages, numbers.lag_seconds))
-    return [Capture(*row, tenants[row[2]], *behind.get(row[2], (0, 0.0))) for row in rows]
+    return [Capture(*(*row, tenants[row[2]], *behind.get(row[2], (0, 0.0)))) for row in rows]
 
 
 def read_capture(stream: str, capture_id: int) -> Capture | None:

@@ -112,7 +112,10 @@ class ServerSource:
 
 
 class FleetSource:
-    """A fleet: a claim asks the cells of the queue in turn, and waits a little at each. No cell sends wake-ups."""
+    """A fleet: a claim asks the cells of the queue in turn, and waits a little at each. No cell sends wake-ups.
+
+    A worker of several queues does not wait, since the others would wait with it: it asks again.
+    """
 
     def __init__(self, options: Options) -> None:
         from signalbox.fleet.async_client import AsyncFleetClient
@@ -124,15 +127,17 @@ class FleetSource:
         self.settlements: AsyncVerbs = self._clients[1]
         self.heartbeats: AsyncVerbs = self._clients[2]
 
-    async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
+    async def claim(self, queue: str, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
         receive = partial(
             self._claims.receive,
-            self._options.queue,
+            queue,
             room,
             visibility_timeout=self._options.visibility_timeout,
             consumer=consumer,
             durable=False,
         )
+        if len(self._options.weights) > 1:
+            return await receive()
         try:
             return await receive(wait_seconds=FLEET_WAIT_SECONDS)
         except QuotaExceeded:  # all long polls of the tenant are in use: ask without waiting
