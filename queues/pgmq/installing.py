@@ -117,11 +117,10 @@ def _highest_id(connection: Connection, table: str) -> int:
 
 def _release_from_extension(connection: Connection) -> None:
     """Turn an extension into plain functions and tables: a dump would leave out what replaces the extension's own."""
-    members = connection.execute(_MEMBERS).fetchall()
-    for kind, identity in members:
-        connection.execute(sql.SQL("alter extension pgmq drop {} {}").format(sql.SQL(kind), sql.SQL(identity)))
-    if members:
-        connection.execute("drop extension pgmq")
+    while member := connection.execute(_FIRST_MEMBER).fetchone():  # some take their types with them
+        kind, identity = map(sql.SQL, member)
+        connection.execute(sql.SQL("alter extension pgmq drop {} {}").format(kind, identity))
+    connection.execute("drop extension if exists pgmq")
 
 
 def _make_schema(connection: Connection) -> None:
@@ -169,12 +168,14 @@ select c.relname from pg_class c
 where c.relnamespace = to_regnamespace('pgmq') and c.relkind in ('r', 'p') and not c.relispartition
   and c.relname ~ '^[qa]_'
 """
-_MEMBERS = """
+_FIRST_MEMBER = """
 select o.type, o.identity
 from pg_depend d
 join pg_extension e on e.oid = d.refobjid and e.extname = 'pgmq'
 cross join pg_identify_object(d.classid, d.objid, 0) o
 where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e'
+order by d.classid = 'pg_class'::regclass desc, o.identity like '%[]'
+limit 1
 """
 _COLUMNS = """
 select t.typname, a.attname

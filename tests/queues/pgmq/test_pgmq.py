@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -244,6 +246,36 @@ def test_an_earlier_pgmq_is_replaced_too(no_pgmq: None, connect: Callable[..., A
     installing.remove(owner)
     left = owner.execute("select count(*) from pg_proc where pronamespace = 'pgmq'::regnamespace and proname = 'send'")
     assert left.fetchone() == (0,)
+
+
+@pytest.fixture
+def extension_folder() -> Iterator[Path]:
+    """A folder of extensions that has pgmq, and that the server's account may read."""
+    with tempfile.TemporaryDirectory(prefix="signalbox-pgmq-") as name:
+        folder = Path(name)
+        (folder / "extension").mkdir()
+        (folder / "extension" / "pgmq.control").write_text("default_version = '1'\nschema = 'pgmq'\n")
+        (folder / "extension" / "pgmq--1.sql").write_text(get_embedded_install_sql())
+        folder.chmod(0o755)
+        yield folder
+
+
+@pytest.mark.proof
+def test_an_extension_becomes_plain_functions(
+    no_pgmq: None, connect: Callable[..., Any], name: str, extension_folder: Path
+) -> None:
+    owner = connect()
+    if owner.info.server_version < 180000:
+        pytest.skip("PostgreSQL finds extensions in other folders from 18 on")
+    owner.execute("select set_config('extension_control_path', %s, false)", [f"{extension_folder}:$system"])
+    owner.execute("create extension pgmq")
+    owner.execute("select pgmq.create(%s)", [name])
+    owner.execute("select pgmq.send_batch(%s, array['1', '2', '3']::jsonb[])", [name])
+
+    assert installing.install(owner) == [name]
+    assert owner.execute("select count(*) from pg_extension where extname = 'pgmq'").fetchone() == (0,)
+    assert owner.execute("select pgmq.forward(%s)", [name]).fetchone() == (3,)
+    assert owner.execute("select message from pgmq.read(%s, 1, 9)", [name]).fetchall() == [(1,), (2,), (3,)]
 
 
 def _wait(condition: Callable[[], bool], seconds: float = 60.0) -> None:
