@@ -30,12 +30,19 @@ class Prometheus:
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """The result of an instant query; an error of the query fails the test."""
-        return self._ask("query", {"query": expression})
+        return self._ask("query", {"query": expression})["result"]  # type: ignore[no-any-return]
 
     def query_range(self, expression: str, seconds: int) -> list[dict[str, Any]]:
         """The result over the last `seconds`, at sixty points, as a graph asks for it."""
         now = time.time()
-        return self._ask("query_range", {"query": expression, "start": now - seconds, "end": now, "step": seconds / 60})
+        asked = {"query": expression, "start": now - seconds, "end": now, "step": seconds / 60}
+        return self._ask("query_range", asked)["result"]  # type: ignore[no-any-return]
+
+    def exemplars(self, expression: str) -> list[dict[str, str]]:
+        """The labels of the exemplars of the last hour."""
+        now = time.time()
+        found = self._ask("query_exemplars", {"query": expression, "start": now - 3600, "end": now + 60})
+        return [exemplar["labels"] for series in found for exemplar in series["exemplars"]]
 
     def is_ready(self) -> bool:
         try:
@@ -43,10 +50,10 @@ class Prometheus:
         except requests.RequestException:
             return False
 
-    def _ask(self, what: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    def _ask(self, what: str, parameters: dict[str, Any]) -> Any:
         answer = requests.get(f"{self.url}/api/v1/{what}", parameters, timeout=60).json()
         assert answer["status"] == "success", (parameters, answer)
-        return answer["data"]["result"]  # type: ignore[no-any-return]
+        return answer["data"]
 
 
 @contextmanager
@@ -90,6 +97,7 @@ def running_prometheus(folder: Path) -> Iterator[Prometheus]:
                 f"--config.file={folder / 'prometheus.yml'}",
                 f"--storage.tsdb.path={folder / 'data'}",
                 f"--web.listen-address=127.0.0.1:{port}",
+                "--enable-feature=exemplar-storage",
             ],
             stdout=log,
             stderr=log,

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from metrics.reading.api_requests import API_REQUESTS
 from tests.engine import Engine
 from tests.prometheus import Prometheus, running_console, running_prometheus, wait_until, write_settings
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
 @pytest.fixture
@@ -38,4 +41,7 @@ def test_prometheus_scrapes_the_console_and_fires_its_alerts(engine: Engine, pro
     assert (ready["metric"]["job"], ready["value"][1]) == ("signalbox", "3")
 
     firing = f'ALERTS{{alertname="SignalboxDeadLetters",queue="{engine.queue}-dlq"}}'
+    API_REQUESTS.observe("GET /v1/exemplars", "2xx", 0.003, TRACE)  # the console is a thread
+    traced = 'signalbox_api_request_duration_seconds_bucket{route="GET /v1/exemplars"}'
+    wait_until(lambda: {"trace_id": TRACE} in prometheus.exemplars(traced), traced)
     wait_until(lambda: prometheus.query(firing) != [], firing)
