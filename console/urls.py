@@ -38,6 +38,7 @@ register_converter(FingerprintConverter, "fingerprint")
 
 ROOMS = (
     "overview",
+    "fleet",
     "palette",
     "queues",
     "messages",

@@ -15,6 +15,8 @@ from console.alerts import causes
 from console.alerts import lines as alert_lines
 from console.filters.filter_bar import FilterBar, Suggestion, typed
 from console.filters.list_filter_grammar import Key, Term, parse
+from console.fleet import beside
+from console.fleet.beside import Beside, Held
 from console.overview import diagnoses, standings
 from console.overview.standings import Standing, Standings
 from console.overview.verdicts import Health, Verdict, judge
@@ -64,6 +66,8 @@ class Row:
     verdict: Verdict
     ready_history: Sequence[float | None]
     diagnosis: Diagnosis
+    cells: Sequence[Held]
+    """What each cell holds of a placed queue."""
 
 
 def breaching(request: HttpRequest) -> Badge:
@@ -88,6 +92,7 @@ def show(request: HttpRequest) -> HttpResponse:
     start = pagination.whole(request.GET.get("from", "")) or 0
     start = start if start < len(selected) else 0
     holders, firing = read_holders(), alert_lines.loud(request)
+    cells = beside.read(request)
     return render_page(
         request,
         "overview/show.html",
@@ -100,7 +105,8 @@ def show(request: HttpRequest) -> HttpResponse:
             "watchdog_missed_since": alert_lines.watchdog_missed_since(),
             "awaiting": approval_views.job_counts(request)[1],
             "old_snapshot": None if is_scoped(request.user) else old_snapshots.warning(holders),
-            "rows": _rows(arranged.rows[start : start + most], holders),
+            "rows": _rows(arranged.rows[start : start + most], holders, cells),
+            "fleet": cells,
             "sort": arranged.links,
             "selected": len(selected),
             "hidden": sum(not _is_to_be_seen(one, ()) for one in now.queues) if not text else 0,
@@ -161,12 +167,18 @@ _TESTS: dict[str, Callable[[Standing, str], bool]] = {
 }
 
 
-def _rows(standings: Sequence[Standing], holders: Sequence[Holder]) -> list[Row]:
+def _rows(standings: Sequence[Standing], holders: Sequence[Holder], cells: Beside | None) -> list[Row]:
     """The rows of one page; their histories are one query, their diagnoses as many as for one queue."""
     histories = sparklines([standing.numbers.queue_id for standing in standings])
     explained = diagnoses.read_diagnoses([standing.numbers for standing in standings], holders)
     return [
-        Row(one.numbers, one.verdict, [point.ready for point in histories[queue_id]], explained[queue_id])
+        Row(
+            one.numbers,
+            one.verdict,
+            [point.ready for point in histories[queue_id]],
+            explained[queue_id],
+            cells.of_queue(one.numbers.name) if cells else (),
+        )
         for queue_id, one in ((one.numbers.queue_id, one) for one in standings)
     ]
 

@@ -30,6 +30,7 @@ SHAPES = {
 # Lines that stand for the pages of the sidebar.
 PLACES = {
     "queues": "M2.5 4.5h11M2.5 8h11M2.5 11.5h7",
+    "fleet": "M2.5 2.5h4.5v4.5h-4.5zM9 2.5h4.5v4.5h-4.5zM2.5 9h4.5v4.5h-4.5zM9 9h4.5v4.5h-4.5z",
     "dead_letters": "M8 2.5 14 13.5H2zM8 6.7v3.1M8 11.6v.1",
     "alerts": "M8 2.2a4 4 0 0 0-4 4v3l-1.2 2.3h10.4L12 9.2v-3a4 4 0 0 0-4-4zM6.6 13.6h2.8",
     "streams": "M2 4.5c2-1.5 4 1.5 6 0s4-1.5 6 0M2 8c2-1.5 4 1.5 6 0s4-1.5 6 0M2 11.5c2-1.5 4 1.5 6 0s4-1.5 6 0",

@@ -27,8 +27,8 @@ class ShareLoad:
 
     sends_per_second: float = 0.0
     receives_per_second: float = 0.0
-    stored_bytes: int = 0  # that a carry would copy
-    in_flight: int = 0  # that a drain would wait for
+    waiting: int = 0  # messages that the old cell hands out first
+    in_flight: int = 0
 
     @property
     def work(self) -> float:
@@ -39,7 +39,7 @@ class ShareLoad:
         return ShareLoad(
             self.sends_per_second + other.sends_per_second,
             self.receives_per_second + other.receives_per_second,
-            self.stored_bytes + other.stored_bytes,
+            self.waiting + other.waiting,
             self.in_flight + other.in_flight,
         )
 
@@ -48,7 +48,7 @@ class ShareLoad:
         return ShareLoad(
             self.sends_per_second * ratio,
             self.receives_per_second * ratio,
-            round(self.stored_bytes * ratio),
+            round(self.waiting * ratio),
             round(self.in_flight * ratio),
         )
 

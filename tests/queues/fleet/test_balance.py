@@ -17,7 +17,7 @@ CELLS = [CellCapacity(f"cell-{number}") for number in range(4)]
 
 
 def share(queue: str, cell: int, sends: float, partitions: tuple[int, ...] = PARTITIONS) -> Share:
-    return Share(queue, f"cell-{cell}", partitions, ShareLoad(sends_per_second=sends, stored_bytes=640, in_flight=64))
+    return Share(queue, f"cell-{cell}", partitions, ShareLoad(sends_per_second=sends, waiting=640, in_flight=64))
 
 
 def applied(shares: list[Share], moves: list[Move]) -> list[Share]:
@@ -84,7 +84,7 @@ def test_a_hot_queue_is_split_over_the_cells_by_its_partitions() -> None:
     moves = propose(CELLS, [share("hot", 0, 6400)], Limits(moves=12))
     after = applied([share("hot", 0, 6400)], moves)
     assert {one.cell: len(one.partitions) for one in after} == {cell.name: 16 for cell in CELLS}
-    assert moves[0].load == ShareLoad(sends_per_second=400, stored_bytes=40, in_flight=4)
+    assert moves[0].load == ShareLoad(sends_per_second=400, waiting=40, in_flight=4)
 
 
 def test_whole_queues_move_before_one_is_split() -> None:
