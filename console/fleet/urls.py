@@ -10,4 +10,4 @@ from console.web.sidebar import Group, Item, register
 
 urlpatterns = [path("fleet", views.show, name="fleet")]
 
-register(Item(Group.MONITOR, 15, "Fleet", "fleet", "fleet", is_wanted=is_fleet))
+register(Item(Group.MONITOR, 15, "Fleet", "fleet", "fleet", exists=is_fleet))

@@ -54,6 +54,8 @@ class Item:
     permission: str = "see_metadata"
     is_wanted: Callable[[HttpRequest], bool] = lambda request: True
     """Return whether the line is shown to people who may see the page."""
+    exists: Callable[[HttpRequest], bool] = lambda request: True
+    """Return whether the installation has the subject of the page; without it, sidebar and palette are silent."""
     lights_lamp: bool = False
     """Whether a count above 0 turns the lamp of every page red."""
 
@@ -73,6 +75,8 @@ class Item:
         """Return whether the person may open the page; people who see some queues only may not open every page."""
         if self.group is Group.FOOT:
             return True
+        if not self.exists(request):
+            return False
         if self.permission != "see_metadata" and roles.denial_here(request, self.permission):
             return False
         return not roles.is_scoped(request.user) or _is_cut_to_reach(self.url)

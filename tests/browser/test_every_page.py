@@ -77,6 +77,7 @@ PATHS = [
     "/saved-filters",
     "/consumers",
     "/old-snapshots",
+    "/fleet",
     "/pipeline",
     "/pipeline/RUN",
     "/pipeline/failures",
