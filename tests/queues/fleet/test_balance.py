@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bench.fleet.balance import Scene, Simulation
 from queues.fleet.balance import CellCapacity, Limits, Move, Share, ShareLoad, peak_over_mean, propose
+from queues.fleet.levels import joined
 from tests.tiers import examples
 
 PARTITIONS = tuple(range(64))
@@ -85,6 +86,15 @@ def test_a_hot_queue_is_split_over_the_cells_by_its_partitions() -> None:
     after = applied([share("hot", 0, 6400)], moves)
     assert {one.cell: len(one.partitions) for one in after} == {cell.name: 16 for cell in CELLS}
     assert moves[0].load == ShareLoad(sends_per_second=400, waiting=40, in_flight=4)
+
+
+def test_moves_between_the_same_cells_are_joined() -> None:
+    moves = propose(CELLS[:2], [share("hot", 0, 6400)])
+    [one] = joined(moves)
+    assert len(moves) > 1
+    assert sorted(one.partitions) == sorted(number for move in moves for number in move.partitions)
+    assert one.load == ShareLoad(sends_per_second=3200, waiting=320, in_flight=32)
+    assert (one.peak_before, one.peak_after) == (moves[0].peak_before, moves[-1].peak_after)
 
 
 def test_whole_queues_move_before_one_is_split() -> None:
