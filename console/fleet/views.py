@@ -22,8 +22,8 @@ from queues import fleet
 from queues.fleet import Directory, Move, Placement
 from queues.fleet.balance import Limits
 from queues.fleet.directory import written
-from queues.fleet.levels import balance
 from queues.fleet.readings import Reading, read_fleet
+from queues.fleet.rebalancing import balance
 
 PROPOSALS = Limits(moves=5)
 MAX_ENDED = 10
@@ -71,7 +71,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 def _context(request: HttpRequest, here: Directory) -> dict[str, object]:
     readings, placed, moves = read_fleet(), fleet.placements(), fleet.moves()
-    judged = balance(readings, placed, PROPOSALS)
+    judged = balance(readings, placed, moves, PROPOSALS)
     colours = picture.tones([reading.cell.name for reading in readings])
     names = sorted({one.queue for one in placed})
     start, most = pagination.whole(request.GET.get("from", "")) or 0, pagination.size(request)

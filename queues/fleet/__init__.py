@@ -3,15 +3,15 @@
 | module | what |
 |---|---|
 | `directory` | this cell's copy of the directory |
-| `cells` | other cells, asked |
+| `cells`, `readings` | connections to other cells; what they answer |
 | `placing` | cells are added, queues are placed |
 | `moves`, `moving` | moves of partitions; the runner that carries them out |
+| `balance`, `rebalancing` | how level the cells are; moves that level them |
 | `copying` | the directory is brought to every cell |
 
 The cell itself refuses a send of another cell's part (`queues/sql/fleet`).
 """
 
-from queues.fleet.cells import CellState, Load, state_of, states
 from queues.fleet.copying import Copied, copy_to_all
 from queues.fleet.directory import Cell, Directory, Placement, cells, directory, get_cell, get_directory, placements
 from queues.fleet.moves import Impact, Move, cancel, get_move, impact, moves, parsed, pause, start
@@ -20,11 +20,9 @@ from queues.fleet.placing import add_cell, place
 
 __all__ = [
     "Cell",
-    "CellState",
     "Copied",
     "Directory",
     "Impact",
-    "Load",
     "Move",
     "Placement",
     "add_cell",
@@ -44,6 +42,4 @@ __all__ = [
     "placements",
     "run_moves",
     "start",
-    "state_of",
-    "states",
 ]

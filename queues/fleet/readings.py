@@ -1,4 +1,4 @@
-"""Readings of all cells at the same time, each within a second or two: what pages and metrics show of the fleet.
+"""Readings of all cells at the same time, each within a second or two: what pages and commands show of the fleet.
 
 A cell that does not answer in time is silent; what it answered last is kept in this process, with its age. A reading
 costs each cell its own counters, which grow with queues and not with messages, and is shared for a moment.
@@ -16,7 +16,7 @@ import psycopg
 
 from queues.database.query import query_text
 from queues.errors import SignalboxError
-from queues.fleet.cells import Load, connected
+from queues.fleet.cells import connected
 from queues.fleet.directory import Cell, cells
 from signalbox.connections.unavailable import Unavailable
 
@@ -35,6 +35,19 @@ class Server:
     standbys: int
     lag_bytes: int | None
     """The log that the last standby has not replayed; None without a standby."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """The messages of a cell by state, and its traffic over the last ten seconds."""
+
+    ready: int
+    scheduled: int
+    waiting: int
+    leased: int
+    dead: int
+    sends_per_second: float
+    receives_per_second: float
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,11 @@ class Reading:
     """The time of the answer, on this process's monotonic clock."""
     error: str = ""
     """Why the cell is silent; empty while it answers."""
+
+    @property
+    def state(self) -> str:
+        """One word for lists: answers or silent."""
+        return "silent" if self.error else "answers"
 
     @property
     def is_silent(self) -> bool:

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from queues.fleet import balance
-from queues.fleet.cells import CellState, states
 from queues.fleet.copying import Copied
 from queues.fleet.directory import Cell, Placement, get_directory, placements, written
 from queues.fleet.moves import Impact, Move, moves
+from queues.fleet.readings import Reading, read_fleet
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ def of_queue(queue: str, copies: Sequence[Copied]) -> Report:
 
 def of_fleet() -> Report:
     """Report every cell, every placement, and the moves that have not ended."""
-    here, known, placed, moving = get_directory(), states(), placements(), moves(active=True)
+    here, known, placed, moving = get_directory(), read_fleet(), placements(), moves(active=True)
     document = {
         **asdict(here),
-        "cells": [asdict(state) | {"state": state.state} for state in known],
+        "cells": [_reading_document(reading) for reading in known],
         "placements": [_placement_document(placement) for placement in placed],
         "moves": [_move_document(move) for move in moving],
     }
     first = f"This is {here.cell}. The directory is written in {here.home}; version {here.version}."
-    return Report(document, [first, *map(_state, known), *map(_placement, placed), *map(_move, moving)])
+    return Report(document, [first, *map(_reading, known), *map(_placement, placed), *map(_move, moving)])
 
 
 def of_moves(listed: Iterable[Move]) -> Report:
@@ -98,12 +98,17 @@ def _placement(placement: Placement) -> str:
     return f"{placement.queue}: {placement.ranges} {words[placement.state]} (epoch {placement.epoch})"
 
 
-def _state(state: CellState) -> str:
-    if state.load is None:
-        return f"{state.cell.name}: silent: {state.error}"
-    load = state.load
+def _reading_document(reading: Reading) -> dict[str, Any]:
+    answer = asdict(reading.answer) if reading.answer else {}
+    return {"cell": asdict(reading.cell), "state": reading.state, "error": reading.error, **answer}
+
+
+def _reading(reading: Reading) -> str:
+    if reading.is_silent or reading.answer is None:
+        return f"{reading.cell.name}: silent: {reading.error}"
+    version, load = reading.answer.version, reading.answer.load
     return (
-        f"{state.cell.name}: version {state.version}, {load.ready + load.waiting} messages ready or waiting, "
+        f"{reading.cell.name}: version {version}, {load.ready + load.waiting} messages ready or waiting, "
         f"{load.leased} in flight, {load.sends_per_second:.1f} sends/s, {load.receives_per_second:.1f} receives/s"
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.fleet.balance import Scene, Simulation
 from queues.fleet.balance import CellCapacity, Limits, Move, Share, ShareLoad, peak_over_mean, propose
-from queues.fleet.levels import joined
+from queues.fleet.rebalancing import joined
 from tests.tiers import examples
 
 PARTITIONS = tuple(range(64))

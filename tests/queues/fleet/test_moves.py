@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -16,8 +17,8 @@ import signalbox
 from queues import fleet
 from queues.control.queues import create_queue
 from queues.errors import InvalidArgument
-from queues.fleet import moving, rebalancing
-from queues.fleet.balance import ShareLoad
+from queues.fleet import moving, readings, rebalancing
+from queues.fleet.readings import QueueInCell, Reading, read_fleet
 from signalbox.fleet.map import partition_of
 from tests.queues.fleet.conftest import Cells
 
@@ -203,12 +204,17 @@ def test_a_queue_that_cannot_move_is_refused(cells: Cells, settings: dict[str, A
 
 
 def test_rebalance_proposes_moves_by_measured_load(queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    load = {"a": {queue: ShareLoad(800.0, 800.0)}, "b": {}}
-    monkeypatch.setattr(rebalancing, "_loads", lambda cell: load[cell.name])
+    def loaded(reading: Reading) -> Reading:
+        held = [QueueInCell(queue, 0, 0, 0, 800.0, 800.0)] if reading.cell.name == "a" else []
+        return replace(reading, answer=replace(reading.answer, queues=held)) if reading.answer else reading
 
-    proposed = rebalancing.proposals()
-    assert {(move.queue, move.source, move.target) for move in proposed} == {(queue, "a", "b")}
-    assert (proposed[0].peak_before, proposed[-1].peak_after < 1.1) == (2.0, True)
-    started = rebalancing.rebalance(proposed[:1], actor="test")
-    assert [move.partitions for move in started] == [proposed[0].partitions]
+    readings.forget()
+    assert queue in next(reading for reading in read_fleet() if reading.cell.name == "a").by_queue
+    monkeypatch.setattr(rebalancing, "read_fleet", lambda: [loaded(reading) for reading in read_fleet()])
+
+    [proposed] = rebalancing.proposals()
+    assert (proposed.queue, proposed.source, proposed.target) == (queue, "a", "b")
+    assert (proposed.peak_before, proposed.peak_after < 1.1) == (2.0, True)
+    [started] = rebalancing.rebalance([proposed], actor="test")
+    assert started.partitions == proposed.partitions
     assert rebalancing.proposals() == [], "it moves already"
