@@ -13,9 +13,9 @@ from psycopg.rows import tuple_row
 KEPT = 8
 FORGET = """
 close all; reset session authorization; reset all; unlisten *; select pg_advisory_unlock_all();
-deallocate all; discard temp; discard sequences
+deallocate all; discard temp; discard sequences; select pg_stat_force_next_flush()
 """
-"""All that a session keeps but its plans."""
+"""Forgets all that a session keeps but its plans; counts that it has not reported yet are reported."""
 
 
 class Sessions:
@@ -36,7 +36,7 @@ class Sessions:
 
     def give_back(self, connection: psycopg.Connection[Any]) -> None:
         """Keep a session in which nothing of the test is left; close others."""
-        if len(self._unused) < KEPT and connection.autocommit and forgets(connection):
+        if len(self._unused) < KEPT and is_plain(connection) and forgets(connection):
             connection.row_factory = tuple_row
             self._unused.append(connection)
         else:
@@ -45,6 +45,12 @@ class Sessions:
     def close(self) -> None:
         while self._unused:
             self._unused.pop().close()
+
+
+def is_plain(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether the transactions of the session are as the next test expects them."""
+    characteristics = connection.isolation_level, connection.read_only, connection.deferrable
+    return connection.autocommit and characteristics == (None, None, None)
 
 
 def forgets(connection: psycopg.Connection[Any]) -> bool:

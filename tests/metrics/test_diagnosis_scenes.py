@@ -153,7 +153,7 @@ def test_poison_messages(make_scene: Scenes) -> None:
 
     assert found(diagnosis) == [Cause.POISON_DATA]
     assert "24 of 30 deliveries failed" in diagnosis.sentence
-    assert "100 % of them of CorruptImageError, and 8 died" in diagnosis.sentence
+    assert "100\xa0% of them of CorruptImageError, and 8 died" in diagnosis.sentence
 
 
 def test_consumers_that_became_slower(make_scene: Scenes) -> None:
@@ -237,7 +237,7 @@ def test_something_behind_the_consumers_gives_way(make_scene: Scenes) -> None:
 
     assert found(diagnosis) == [Cause.DOWNSTREAM_THROTTLING]
     assert "20 of 25 deliveries failed" in diagnosis.sentence
-    assert "100 % of them with TooManyRequests, and are tried again; 0 died." in diagnosis.sentence
+    assert "100\xa0% of them with TooManyRequests, and are tried again; 0 died." in diagnosis.sentence
 
 
 def test_a_hot_key(make_scene: Scenes) -> None:
@@ -254,7 +254,7 @@ def test_a_hot_key(make_scene: Scenes) -> None:
 
     assert found(diagnosis) == [Cause.HOT_KEY]
     assert (
-        "the group acme has 92 % of the messages that wait for their groups, 11 messages, with 1 under way"
+        "the group acme has 92\xa0% of the messages that wait for their groups, 11 messages, with 1 under way"
         in diagnosis.sentence
     )
 
@@ -272,7 +272,7 @@ def test_lanes_behind_dead_letters(make_scene: Scenes) -> None:
     diagnosis = scene.diagnose()
 
     assert found(diagnosis) == [Cause.LANES_BLOCKED]
-    assert diagnosis.sentence.startswith("9 messages held up by their groups, 100 % of them behind dead letters")
+    assert diagnosis.sentence.startswith("9 messages held up by their groups, 100\xa0% of them behind dead letters")
 
 
 def test_the_limit_of_what_may_be_in_flight(make_scene: Scenes) -> None:

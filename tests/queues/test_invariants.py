@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from queues.upkeep import claim_floors
 from queues.upkeep.claim_floors import FloorKeeper
 from tests.engine import Engine
 from tests.races.sessions import finish, start, until
@@ -218,12 +219,17 @@ def compare_in_one_snapshot(connection: psycopg.Connection[Any], engine: Engine)
 
 @pytest.mark.timeout(900)
 def test_every_promise_holds_after_a_storm_of_all_verbs(
-    make_engine: Callable[..., Engine], connect: Connect, quick_slots: psycopg.Connection[Any]
+    make_engine: Callable[..., Engine],
+    connect: Connect,
+    quick_slots: psycopg.Connection[Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = make_engine(max_receives=3)
     ledger, over = Ledger(), threading.Event()
     emptied: list[int] = []
-    keeper = FloorKeeper(connect(), patience_seconds=0.2)
+    for name in ("PATIENCE_SECONDS", "GROUP_PATIENCE_SECONDS"):
+        monkeypatch.setattr(claim_floors, name, 0.2)
+    keeper = FloorKeeper(connect())
     keeper.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
     reader = connect()
     ticks = iter(range(10**9))

@@ -65,7 +65,7 @@ def test_a_request_without_a_key_learns_nothing(stranger: Caller, engine: Engine
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_key_of_another_tenant_finds_no_queue(make_caller: Callers, engine: Engine, handle: str, name: str) -> None:
-    for caller in (make_caller(tenant="somebody-else"), make_caller(prefix="other-")):
+    for caller in (make_caller(tenant="another-tenant"), make_caller(prefix="other-")):
         refused = call(caller, engine.queue, name, handle)
         unknown = call(caller, f"{engine.queue}-none", name, handle)
         assert (refused.status, refused.kind) == (404, "queue-not-found")

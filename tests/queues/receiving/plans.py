@@ -78,6 +78,7 @@ def plans_of(connection: psycopg.Connection[Any], statement: str, *parameters: A
         if notice.message_primary == "plan:" and notice.message_detail:
             printed.append(notice.message_detail)
 
+    connection.execute("discard plans")
     connection.execute("set debug_pretty_print = off")
     connection.execute("set client_min_messages = log")
     connection.execute("set debug_print_plan = on")

@@ -28,8 +28,8 @@ OF_DEAD_LETTERS = {
     "redrive": "select count(*) from signalbox.redrive(array[%s])",
     "delete": "select signalbox.delete_dead_letters(array[%s])",
 }
-OF_NEW_QUEUES = {"maintenance", "queue_alias"}
-"""A row, and one for each name that a queue had; read when the first death makes a queue for the dead."""
+OF_NEW_QUEUES = {"maintenance", "fleet_directory", "queue_alias"}
+"""One row each, and one for each name that a queue had; read when the first death makes a queue for the dead."""
 TICKETS = "signalbox.ready, signalbox.scheduled, signalbox.lease, signalbox.dead_letter, signalbox.redriven"
 
 
