@@ -36,7 +36,8 @@ def test_times_are_local_until_the_person_chooses_utc(open_console: OpenConsole,
     expect(age).to_have_attribute("title", re.compile(rf"{LOCAL.pattern[1:-1]} · {UTC.pattern[1:-1]}"))
 
     page.locator(".sidebar-foot summary").click()
-    page.get_by_role("group", name="Times").get_by_role("button", name="UTC").click()
+    with page.expect_response("**/preferences"):
+        page.get_by_role("group", name="Times").get_by_role("button", name="UTC").click()
     expect(moment).to_have_text(UTC)
     page.reload()
     expect(moment).to_have_text(UTC)

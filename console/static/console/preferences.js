@@ -18,5 +18,6 @@ document.addEventListener("submit", async (event) => {
   }
   const body = new FormData(form);
   body.set(name, value);
-  await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
+  // Kept alive: the person may leave the page before the answer.
+  await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" }, keepalive: true });
 });
