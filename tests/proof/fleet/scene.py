@@ -166,6 +166,7 @@ class Scene:
             if not self.consume(1) and round_ > 3 and fleet.get_move(self.move_id).has_ended:
                 break
         self._judge()
+        self.client.close()  # a server has room for a hundred sessions, and a matrix has more scenes
         return self.wrongs
 
     def _repeat_once(self) -> None:

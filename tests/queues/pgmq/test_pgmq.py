@@ -222,7 +222,11 @@ def test_a_running_system_moves_without_loss(
     kept = owner.execute(f"select message ->> 'order' from pgmq.a_{name}").fetchall()
     assert len(kept) == len(set(kept)) > 100
     assert ("9-archived",) in kept
-    first_id = owner.execute("select min(message_id) from signalbox.live_message").fetchone()[0]
+    first = (
+        "select min(m.message_id) from signalbox.live_message m join signalbox.queue q using (queue_id)"
+        " where q.name = %s"
+    )
+    first_id = owner.execute(first, [name]).fetchone()[0]
     assert first_id is None or first_id > delayed
 
 
