@@ -47,7 +47,7 @@ class Hour:
 
 @dataclass
 class SimulatedQueue:
-    """Queue with its true load, what is known of it, and the cell of each partition."""
+    """Queue with its true load, the load that was measured, and the cell of each partition."""
 
     name: str
     rate: float

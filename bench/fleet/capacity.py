@@ -145,7 +145,7 @@ def cells_for(needs: Needs, way: Way, cores: int) -> int:
 
 
 def storage(needs: Needs, ways: Sequence[Way]) -> Table:
-    """Write-ahead log, what standbys receive of it, and connections."""
+    """Write-ahead log, the log that standbys receive, and connections."""
     head = ("calls", "WAL a day, GB", "WAL in a burst, MB/s", "to standbys, MB/s", "busy connections, burst")
     return head, [
         (

@@ -39,7 +39,7 @@ def end(request: HttpRequest, name: str, capture_id: int) -> HttpResponse:
         actor, reason = request.user.get_username(), form.cleaned_data["reason"]
         ended = captures.end_capture(capture_id, actor=actor, reason=reason)
         tell(
-            request, ended, f"Changes of {capture.table or 'the dropped table'} are no longer captured.", "It had ended"
+            request, ended, f"Changes of {capture.table or 'the dropped table'} are no longer captured.", "it had ended"
         )
         return redirect("captures")
     context = {"title": f"End capture · {name}", "capture": capture, "form": form}

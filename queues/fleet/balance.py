@@ -70,6 +70,7 @@ class Share:
     cell: str
     partitions: tuple[int, ...]
     load: ShareLoad
+    is_fixed: bool = False  # moves already: it counts, and is not proposed
 
     @property
     def smallest(self) -> float:
@@ -180,7 +181,7 @@ class _Region:
         A whole share is preferred where it moves half of what should move: a queue in few cells costs consumers less.
         """
         ideal = self.ideal(source, target)
-        loaded = [share for share in self.shares[source.name].values() if share.load.work]
+        loaded = [share for share in self.shares[source.name].values() if share.load.work and not share.is_fixed]
         whole = max((share for share in loaded if share.load.work <= ideal), key=_work, default=None)
         if whole and whole.load.work >= ideal / 2:
             return whole

@@ -1,7 +1,4 @@
-"""Other cells, asked from this one: each by a connection of its own, with bounds on every wait.
-
-A cell that does not answer is silent. What is known of it is this cell's copy of the directory.
-"""
+"""Connections to other cells, with a bound on every wait."""
 
 from __future__ import annotations
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from queues.fleet.balance import DEFAULT_LIMITS, CellCapacity, Limits, Share, ShareLoad, peak_over_mean, propose
 from queues.fleet.balance import Move as Proposal
 from queues.fleet.directory import Placement, placements
 from queues.fleet.moves import Move, moves, start
-from queues.fleet.readings import Reading, read_fleet
+from queues.fleet.readings import QueueInCell, Reading, read_fleet
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,17 @@ def proposals(limits: Limits = DEFAULT_LIMITS) -> Sequence[Proposal]:
 def balance(
     readings: Sequence[Reading], placed: Sequence[Placement], under_way: Sequence[Move], limits: Limits
 ) -> Balance:
-    """Judge the placed queues of the cells that answer. Queues that move already stay out of proposals."""
+    """Judge the placed queues of the cells that answer. A queue that moves counts, and is in no proposal."""
     answering = {reading.cell.name: reading for reading in readings if not reading.is_silent}
     members = [CellCapacity(reading.cell.name, reading.cell.region) for reading in answering.values()]
     moving = {move.queue for move in under_way if not move.has_ended}
-    shares = (_share(one, answering.get(one.cell), moving) for one in placed)
-    held = [share for share in shares if share is not None]
-    return Balance(peak_over_mean(members, held), joined(propose(members, held, limits)))
+    moving |= {placement.queue for placement in placed if placement.state != "settled"}
+    shares = [
+        Share(queue, cell, partitions, _load(held), is_fixed=queue in moving)
+        for (cell, queue), partitions in _parts(placed).items()
+        if cell in answering and (held := answering[cell].by_queue.get(queue))
+    ]
+    return Balance(peak_over_mean(members, shares), joined(propose(members, shares, limits)))
 
 
 def joined(proposed: Sequence[Proposal]) -> list[Proposal]:
@@ -60,12 +65,13 @@ def rebalance(proposed: Sequence[Proposal], *, actor: str, reason: str = "") -> 
     return started
 
 
-def _share(placement: Placement, reading: Reading | None, moving: Collection[str]) -> Share | None:
-    """Return the load of settled partitions; None where it is unknown or about to move."""
-    if placement.state != "settled" or placement.queue in moving:
-        return None
-    measured = reading.by_queue.get(placement.queue) if reading else None
-    if measured is None:
-        return None
-    load = ShareLoad(measured.sends_per_second, measured.receives_per_second, measured.waiting, measured.in_flight)
-    return Share(placement.queue, placement.cell, placement.partitions, load)
+def _parts(placed: Sequence[Placement]) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Return the partitions of each cell and queue, whatever their state and epoch."""
+    parts: dict[tuple[str, str], tuple[int, ...]] = defaultdict(tuple)
+    for placement in placed:
+        parts[placement.cell, placement.queue] += placement.partitions
+    return parts
+
+
+def _load(held: QueueInCell) -> ShareLoad:
+    return ShareLoad(held.sends_per_second, held.receives_per_second, held.waiting, held.in_flight)

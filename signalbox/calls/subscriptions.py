@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from signalbox import arguments
 from signalbox.calls.call import Call, Row, only_value, statement
@@ -84,10 +85,11 @@ def list_subscriptions(source: str | None) -> Call[list[Subscription]]:
 
 
 def _request_list(query: Mapping[str, Any]) -> Requests[list[Subscription]]:
-    answer = yield Request("GET", address("subscriptions"))
-    return [
-        one for one in map(_subscription_in, answer.document["subscriptions"]) if query["source"] in (None, one.source)
-    ]
+    path = address("subscriptions")
+    if query["source"] is not None:
+        path += "?" + urlencode({"source": query["source"]})
+    answer = yield Request("GET", path)
+    return [_subscription_in(one) for one in answer.document["subscriptions"]]
 
 
 def _subscription_in(wire: Mapping[str, Any]) -> Subscription:

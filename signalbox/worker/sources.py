@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 
@@ -65,10 +65,7 @@ class DatabaseSource:
 
 
 class ServerSource:
-    """A server: one pool of connections. A claim that finds nothing waits at the server, so no wake-up is needed.
-
-    A worker of several queues does not wait there, since the others would wait with it: it asks again.
-    """
+    """A server: one pool of connections. A claim that finds nothing waits at the server, so no wake-up is needed."""
 
     def __init__(self, options: Options) -> None:
         from signalbox.http import AsyncHttpClient
@@ -97,12 +94,7 @@ class ServerSource:
             visibility_timeout=self._options.visibility_timeout,
             consumer=consumer,
         )
-        if len(self._options.weights) > 1:
-            return await receive()
-        try:
-            return await receive(wait_seconds=WAIT_SECONDS)
-        except QuotaExceeded:  # all long polls of the tenant are in use: ask without waiting
-            return await receive()
+        return await _wait_alone(receive, self._options, WAIT_SECONDS)
 
     def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
         return nullcontext()
@@ -112,10 +104,7 @@ class ServerSource:
 
 
 class FleetSource:
-    """A fleet: a claim asks the cells of the queue in turn, and waits a little at each. No cell sends wake-ups.
-
-    A worker of several queues does not wait, since the others would wait with it: it asks again.
-    """
+    """A fleet: a claim asks the cells of the queue in turn, and waits a little at each. No cell sends wake-ups."""
 
     def __init__(self, options: Options) -> None:
         from signalbox.fleet.async_client import AsyncFleetClient
@@ -136,12 +125,7 @@ class FleetSource:
             consumer=consumer,
             durable=False,
         )
-        if len(self._options.weights) > 1:
-            return await receive()
-        try:
-            return await receive(wait_seconds=FLEET_WAIT_SECONDS)
-        except QuotaExceeded:  # all long polls of the tenant are in use: ask without waiting
-            return await receive()
+        return await _wait_alone(receive, self._options, FLEET_WAIT_SECONDS)
 
     def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
         return nullcontext()
@@ -152,6 +136,18 @@ class FleetSource:
 
 
 Source = DatabaseSource | ServerSource | FleetSource
+
+
+async def _wait_alone(
+    receive: Callable[..., Awaitable[list[Message]]], options: Options, wait_seconds: float
+) -> list[Message]:
+    """Claim from a queue, and wait for a message unless the worker has other queues, which would wait too."""
+    if len(options.weights) > 1:
+        return await receive()
+    try:
+        return await receive(wait_seconds=wait_seconds)
+    except QuotaExceeded:  # all long polls of the tenant are in use: ask without waiting
+        return await receive()
 
 
 def source_of(options: Options) -> Source:

@@ -1,4 +1,4 @@
--- Tables of the fleet: the cells, and which cell takes which part of which queue. All are empty where there is one cell.
+-- Tables of the fleet: the cells, and the cell of each partition of each queue. All are empty where there is one cell.
 
 -- The one row that says which cell this database is, and how new its copy of the list of cells is.
 create table if not exists signalbox.fleet_directory (

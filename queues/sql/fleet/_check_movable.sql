@@ -6,7 +6,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_queue.dedup_scope = 'in_flight' then
-    perform signalbox._refuse('queue', 'holds deduplication ids while messages are in it (dedup_scope): it cannot move');
+    perform signalbox._refuse(
+      'queue', 'holds deduplication ids while messages are in it (dedup_scope): it cannot move'
+    );
   end if;
   if p_queue.is_dead_letter_queue then
     perform signalbox._refuse('queue', 'keeps dead letters, which stay in the cell where they died: it cannot move');

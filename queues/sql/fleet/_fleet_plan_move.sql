@@ -12,13 +12,17 @@ declare
 begin
   perform signalbox._next_version(); -- one writer at a time
   if not exists (select from signalbox.fleet_queue f where f.queue = _fleet_plan_move.queue) then
-    perform signalbox._refuse('queue', format('%s is not placed: place it first', quote_literal(_fleet_plan_move.queue)));
+    perform signalbox._refuse(
+      'queue', format('%s is not placed: place it first', quote_literal(_fleet_plan_move.queue))
+    );
   end if;
   if not exists (select from signalbox.fleet_cell c where c.name = _fleet_plan_move.cell) then
     perform signalbox._refuse('cell', format('%s is no cell of the fleet', quote_literal(_fleet_plan_move.cell)));
   end if;
   if coalesce(cardinality(_fleet_plan_move.partitions), 0) = 0
-    or exists (select from unnest(_fleet_plan_move.partitions) p where (p between 0 and {fleet.partitions} - 1) is not true)
+    or exists (
+      select from unnest(_fleet_plan_move.partitions) p where (p between 0 and {fleet.partitions} - 1) is not true
+    )
   then
     perform signalbox._refuse('partitions', format('must be numbers from 0 to %s', {fleet.partitions} - 1));
   end if;

@@ -1,6 +1,5 @@
--- Give the partitions of a move back to the cell that had them, before the
--- new one takes any. It begins again, later, or is cancelled. Returns false when it is too late. In the directory's home
--- only.
+-- Give the partitions of a move back to the old cell, before the new one takes any. The move begins again later, or is
+-- cancelled. Returns false once the new cell takes sends. In the directory's home only.
 create or replace function signalbox._fleet_revert(move_id integer, problem text, cancelled boolean) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

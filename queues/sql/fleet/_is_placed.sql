@@ -1,5 +1,5 @@
--- Return whether sends to this queue must be checked (_check_placement): another cell takes a part of it, or a part
--- moves. The part that an only cell takes is all.
+-- Return whether sends to this queue must be checked (_check_placement): whether another cell takes a partition of the
+-- queue, or a partition is moving.
 create or replace function signalbox._is_placed(p_queue text) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- fleet_map(queue): what a client needs to know in order to send to a queue and to receive from it: the cells with their
--- addresses, and the cell of each partition; null where this database is in no fleet. `partitions` is null for a queue
--- that was not placed: it is in the cell that is asked.
+-- fleet_map(queue): the map by which a client sends to a queue and receives from it: the cells with their addresses,
+-- and the cell of each partition; null where this database is in no fleet. `partitions` is null for a queue that was
+-- not placed: it is in the cell that is asked.
 create or replace function signalbox.fleet_map(queue text) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -9,7 +9,8 @@
 -- Expired leases return and due messages are promoted by receive itself, so that delivery needs no other process. While
 -- upkeep is alive (and does both every second) and no message waits above priority 0, that happens only when a claim
 -- finds too few messages.
--- A message is not returned after its expires_at (send_limited): the claim of it is undone, and it counts as expired.
+-- A message whose expires_at has passed (send_limited) is not returned: receive undoes the claim, and the message
+-- counts as expired.
 -- The paths of one call:
 -- 1. Read the queue's row and its highest priority; refuse, follow an old name, or return nothing while the queue is
 --    paused.
@@ -338,7 +339,8 @@ begin
         insert into signalbox.counter_delta (queue_id, event, amount, waits_ms)
           values (v_queue_id, {event.delivered}, cardinality(v_ids), v_waits);
         with moment as materialized (
-          select signalbox.clock_time() as at, clock_timestamp() + v_visibility_seconds * interval '1 second' as deadline
+          select signalbox.clock_time() as at,
+            clock_timestamp() + v_visibility_seconds * interval '1 second' as deadline
         ), leased as (
           insert into signalbox.lease (
             message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer, lane

@@ -11,8 +11,8 @@
 -- when written out, as 1e5000 is. A trace id has no control characters.
 -- A queue that is placed on several cells takes only what is this cell's (_check_placement).
 -- A queue that others subscribe to (subscribe) sends them their copies at the end. A plain message (no option, in a
--- queue that is not FIFO and has no delay, limit, subscriber or other cell) is sent by the first statements alone, which do what
--- the others would do for it.
+-- queue that is not FIFO, is on one cell, and has no delay, limit or subscriber) is sent by the first statements alone,
+-- which do what the others would do for it.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,

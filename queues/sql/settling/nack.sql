@@ -1,8 +1,8 @@
 -- nack(receipt_handle, ...): report that the work failed. Records the failure and schedules another delivery after
 -- delay_seconds (null: exponential backoff with jitter, by the queue's settings), or makes the message a dead letter
--- when its deliveries are used up (by its own limit or the queue's) or the reason is 'rejected'. In a FIFO queue its group waits until then. The next
--- delivery receives state (at most 16 KB of JSON), which stays until another replaces it. Returns 'retry', 'dead', or
--- null when the lease is no longer held. Index: lease_pkey.
+-- when its deliveries are used up (by its own limit or the queue's) or the reason is 'rejected'. In a FIFO queue its
+-- group waits until then. The next delivery receives state (at most 16 KB of JSON), which stays until another replaces
+-- it. Returns 'retry', 'dead', or null when the lease is no longer held. Index: lease_pkey.
 create or replace function signalbox.nack(
   receipt_handle text,
   delay_seconds double precision default null,
@@ -61,7 +61,8 @@ begin
     perform signalbox._keep_state(v_lease.queue_id, v_lease.message_id, nack.state);
   end if;
 
-  select coalesce(o.max_receives, q.max_receives) as max_receives, q.backoff_base_seconds, q.backoff_cap_seconds, q.jitter, q.mode
+  select coalesce(o.max_receives, q.max_receives) as max_receives, q.backoff_base_seconds, q.backoff_cap_seconds,
+    q.jitter, q.mode
   into v_queue
   from signalbox.queue q
   left join signalbox.message_limit o on o.message_id = v_lease.message_id

@@ -21,7 +21,8 @@ begin
   )
   from (
     select array_agg(u.payload order by u.place) as payloads, array_agg(u.attributes order by u.place) as attributes,
-      array_agg(u.priority::integer order by u.place) as priorities, array_agg(u.group_id order by u.place) as group_ids,
+      array_agg(u.priority::integer order by u.place) as priorities,
+      array_agg(u.group_id order by u.place) as group_ids,
       array_agg(u.trace_id order by u.place) as trace_ids, array_agg(u.body_sha256 order by u.place) as bodies,
       count(*)::integer as messages
     from unnest(p_copies) with ordinality u(

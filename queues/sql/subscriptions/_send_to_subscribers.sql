@@ -1,8 +1,8 @@
--- Send copies of messages that this transaction has sent to the queues that subscribe to theirs; called only for a queue that has
--- subscribers (flag.feeds_queues). A target that is closed or full, and a paused subscription, holds its copies instead;
--- so does one that holds earlier ones, to keep their order. Targets in the order of their ids, so that two senders do
--- not wait for each other in a circle. Indexes: queue_subscription_source_queue_id_target_queue_id_key, message_pkey,
--- held_copy_pkey.
+-- Send copies of the messages of one queue, which this transaction has sent, to the subscribers of the queue. Called
+-- only for a queue with subscribers (flag.feeds_queues). A subscription holds its copies instead while it is paused,
+-- while its target is closed or full, or while it holds earlier copies, to keep their order. Targets in the order of
+-- their ids, so that two senders do not wait for each other in a circle. Indexes:
+-- queue_subscription_source_queue_id_target_queue_id_key, message_pkey, held_copy_pkey.
 create or replace function signalbox._send_to_subscribers(p_queue_id integer, p_ids bigint[]) returns void
 language plpgsql
 set plan_cache_mode = force_generic_plan

@@ -1,5 +1,5 @@
--- pause_subscription(source, target, paused): pause or resume one subscription of a queue. A paused one holds its copies,
--- and upkeep sends them after it is resumed. Returns whether that changed anything.
+-- pause_subscription(source, target, paused): pause or resume one subscription of a queue. A paused one holds its
+-- copies, and upkeep sends them after it is resumed. Returns whether that changed anything.
 create or replace function signalbox.pause_subscription(source text, target text, paused boolean default true)
 returns boolean
 language plpgsql

@@ -121,6 +121,14 @@ def test_a_cell_that_is_not_named_neither_gives_nor_takes() -> None:
     assert {move.target for move in moves} == {"cell-1"}
 
 
+def test_a_queue_that_moves_already_counts_and_is_left_where_it_is() -> None:
+    """The cell would look empty otherwise, and would be given more."""
+    moving = replace(share("hot", 0, 900), is_fixed=True)
+    shares = [moving, share("a", 0, 50), share("b", 1, 50)]
+    assert peak_over_mean(CELLS[:2], shares) == pytest.approx(1.9)
+    assert {(move.queue, move.source) for move in propose(CELLS[:2], shares)} == {("a", "cell-0")}
+
+
 @pytest.mark.parametrize(("begin", "goal"), [(1.2, 1.0), (1.1, 1.2), (0.9, 0.5)])
 def test_limits_that_never_end_are_refused(begin: float, goal: float) -> None:
     with pytest.raises(ValueError, match="allowed: 1 < goal <= begin"):

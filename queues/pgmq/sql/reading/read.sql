@@ -8,7 +8,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if read.conditional <> '{}' then
-    perform signalbox._refuse('conditional', 'must be {}: a queue delivers all its messages; use a queue for each kind');
+    perform signalbox._refuse(
+      'conditional', 'must be {}: a queue delivers all its messages; use a queue for each kind'
+    );
   end if;
   return query
   select r.message_id, r.receive_count, r.sent_at, clock_timestamp(), r.deadline, r.payload, r.attributes

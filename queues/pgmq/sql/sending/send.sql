@@ -1,5 +1,6 @@
--- send(queue_name, msg, headers, delay): send one message, in the caller's transaction. Returns its id. headers is a JSON
--- object, or null; delay is a number of seconds, or the time of delivery. Without a delay, that of the queue counts.
+-- send(queue_name, msg, headers, delay): send one message, in the caller's transaction. Returns its id. headers is a
+-- JSON object, or null; delay is a number of seconds, or the time of delivery. Without a delay, that of the queue
+-- counts.
 create or replace function pgmq.send(queue_name text, msg jsonb) returns setof bigint
 language sql volatile
 set search_path = pg_catalog, pg_temp

@@ -36,16 +36,19 @@ as $$
   )
 $$;
 
-create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay integer) returns setof bigint
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay integer)
+returns setof bigint
 language sql volatile
 set search_path = pg_catalog, pg_temp
 as $$
   select pgmq._send_batch(
-    send_batch.queue_name, send_batch.msgs, send_batch.headers, clock_timestamp() + send_batch.delay * interval '1 second'
+    send_batch.queue_name, send_batch.msgs, send_batch.headers,
+    clock_timestamp() + send_batch.delay * interval '1 second'
   )
 $$;
 
-create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay timestamptz) returns setof bigint
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay timestamptz)
+returns setof bigint
 language sql volatile
 set search_path = pg_catalog, pg_temp
 as $$
