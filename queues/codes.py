@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
 
 from queues.settings import DURATION_BOUNDS
+from signalbox.arguments import MAX_PRIORITY as MAX_PRIORITY
 from signalbox.fleet.map import PARTITIONS as PARTITIONS
 
 STATES = ("ready", "scheduled", "waiting", "leased", "dead", "held")
 """The states in which messages are counted: a dead letter is `dead` where it died, `held` in its dead-letter queue."""
 STATES_IN_QUEUE = tuple(state for state in STATES if state != "dead")
-MAX_PRIORITY = 9
+MIN_PRIORITY = 0
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,12 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
 
 
 class Floor(IntEnum):
-    """Codes of `claim_floor.kind`, one for each table with a floor. Smaller numbers are priorities of `ready`."""
+    """Codes of `claim_floor.kind`, one for each table with a floor: below zero, where no priority of `ready` is."""
 
-    LEASE = 10
-    SCHEDULED = 11
-    LANE_HINT = 12
-    WAITING = 13
+    LEASE = -1
+    SCHEDULED = -2
+    LANE_HINT = -3
+    WAITING = -4
 
 
 class AdmissionFlag(IntFlag):

@@ -13,6 +13,9 @@ from typing import Any
 from signalbox.errors import InvalidArgument
 from signalbox.payloads import encode
 
+#: The highest priority of a message: the largest smallint of PostgreSQL.
+MAX_PRIORITY = 32_767
+
 
 def text(field: str, value: object) -> str:
     """Check text: PostgreSQL stores neither the character NUL nor half of a surrogate pair."""
@@ -50,9 +53,9 @@ def optional_seconds(field: str, value: object) -> float | None:
 
 
 def priority(field: str, value: object) -> int:
-    """Check a priority, a whole number from 0 to 9."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
-        raise InvalidArgument(f"{field} is {value!r}: it must be a whole number from 0 to 9", field=field)
+    """Check a priority, a whole number from 0 to 32,767."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_PRIORITY:
+        raise InvalidArgument(f"{field} is {value!r}: it must be a whole number from 0 to {MAX_PRIORITY}", field=field)
     return value
 
 

@@ -31,7 +31,10 @@ class AsyncVerbs:
     _bodies: BodyStore | None = None
 
     async def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
-        """Send one message; returns its id. With a deduplication id already used, returns the first message's id."""
+        """Send one message; returns its id. With a deduplication id already used, returns the first message's id.
+
+        The payload is a JSON value, or bytes, which the consumer receives as bytes.
+        """
         return await self._send(sending.send(queue, payload, options))
 
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
@@ -221,9 +224,13 @@ class AsyncVerbs:
         key: str | None = None,
         attributes: Mapping[str, object] | None = None,
         trace_id: str | None = None,
+        content_type: str | None = None,
     ) -> Place:
-        """Append one message; returns its partition and position. One key's messages are read in their order."""
-        return await self._run(streams.append(stream, payload, key, attributes, trace_id))
+        """Append one message; returns its partition and position. One key's messages are read in their order.
+
+        `content_type` is that of a payload of bytes.
+        """
+        return await self._run(streams.append(stream, payload, key, attributes, trace_id, content_type))
 
     async def append_batch(
         self,
@@ -233,9 +240,10 @@ class AsyncVerbs:
         keys: Sequence[str | None] | None = None,
         attributes: Sequence[Mapping[str, object] | None] | None = None,
         trace_ids: Sequence[str | None] | None = None,
+        content_types: Sequence[str | None] | None = None,
     ) -> list[Place]:
         """Append many messages, all or none; returns their places in the order of the payloads."""
-        return await self._run(streams.append_batch(stream, payloads, keys, attributes, trace_ids))
+        return await self._run(streams.append_batch(stream, payloads, keys, attributes, trace_ids, content_types))
 
     async def create_group(
         self,

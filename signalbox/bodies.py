@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from signalbox.binary import decoded
 from signalbox.errors import BodyCorrupt, BodyMissing, InvalidArgument, PayloadTooLarge
 from signalbox.messages import Body, Message
 from signalbox.unreadable import Unreadable, decode
@@ -145,7 +146,8 @@ class LargeMessage(Message):
         """The payload, from the store. Raises BodyMissing or BodyCorrupt."""
         assert self.body is not None  # noqa: S101 - only a message with a body is made a large one
         if not hasattr(self, "_fetched"):
-            object.__setattr__(self, "_fetched", decode(read_body(self.body, self._bodies)))
+            content = decode(read_body(self.body, self._bodies))
+            object.__setattr__(self, "_fetched", decoded(content, self.attributes))
         if isinstance(self._fetched, Unreadable):
             raise BodyCorrupt(f"The body {self.body.sha256} in the store cannot be read: {self._fetched}.")
         return self._fetched

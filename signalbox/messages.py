@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Self, get_args
 
+from signalbox.binary import decoded, json_value
 from signalbox.tracing.attributes import Marked
 from signalbox.unreadable import Unreadable
 
@@ -54,9 +55,10 @@ class Message(Marked):
 
     `lease_seconds` is what was left of the lease when the message was received, measured by the
     database: unlike `deadline` it can be relied upon when this machine's clock is wrong. `state` is what the
-    last failed delivery left for this one. `body` is set for a large payload, which the first access fetches from
-    the body store. `unreadable` names the JSON of the message that Python cannot read. It
-    takes the place of an unreadable payload; unreadable attributes are empty, and an unreadable state is None.
+    last failed delivery left for this one. A payload with a `content_type` is bytes. `body` is set for a large
+    payload, which the first access fetches from the body store. `unreadable` names the JSON of the message that Python
+    cannot read. It takes the place of an unreadable payload; unreadable attributes are empty, and an unreadable state
+    is None.
     """
 
     id: int
@@ -77,7 +79,7 @@ class Message(Marked):
         """Describe the message as a JSON object, for another process."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "payload"}
         return values | {
-            "payload": None if self.body or isinstance(self.payload, Unreadable) else self.payload,
+            "payload": None if self.body or isinstance(self.payload, Unreadable) else json_value(self.payload),
             "sent_at": self.sent_at.isoformat(),
             "deadline": self.deadline.isoformat(),
             "body": asdict(self.body) if self.body else None,
@@ -90,7 +92,8 @@ class Message(Marked):
         times = {name: datetime.fromisoformat(values[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
         body = Body(**values["body"]) if values.get("body") else None
         unreadable = Unreadable(**values["unreadable"]) if values.get("unreadable") else None
-        payload = unreadable if unreadable and unreadable.field == "payload" else values["payload"]
+        is_unreadable = unreadable is not None and unreadable.field == "payload"
+        payload = unreadable if is_unreadable else decoded(values["payload"], values["attributes"])
         return cls(**{**values, **times, "payload": payload, "body": body, "unreadable": unreadable})
 
 

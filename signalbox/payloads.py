@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from signalbox import binary
 from signalbox.errors import InvalidArgument
 from signalbox.unreadable import is_deeper, items_inside
 
@@ -31,6 +33,40 @@ def encode(value: object, field: str = "payload") -> str:
     if len(text) > MAX_DIGITS and _LONG_NUMBER.search(text) and _has_long_number(value):
         raise InvalidArgument(f"{field} has a number of more than {MAX_DIGITS} digits", field=field)
     return text
+
+
+def encode_payload(
+    payload: object, attributes: Any, content_type: object = None, places: tuple[str, str] = ("payload", "content_type")
+) -> tuple[str, Any]:
+    """Encode a payload as JSON text; bytes add their content type to the attributes.
+
+    `places` are the names of the payload and of the content type in errors.
+    """
+    if not isinstance(payload, bytes | bytearray | memoryview):
+        if content_type is not None:
+            raise InvalidArgument(
+                f"{places[1]} is for a payload of bytes, and {places[0]} is of type {type(payload).__name__}",
+                field=places[1],
+            )
+        return encode(payload, places[0]), attributes
+    if attributes is not None and not isinstance(attributes, Mapping):
+        return f'"{binary.written(payload)}"', attributes  # a later check refuses the attributes
+    named = content_type or (attributes or {}).get(binary.CONTENT_TYPE) or binary.ANY_BYTES
+    return f'"{binary.written(payload)}"', {**(attributes or {}), binary.CONTENT_TYPE: named}
+
+
+def encode_payloads(
+    payloads: Sequence[object], attributes: list[Any] | None, content_types: list[Any] | None
+) -> tuple[list[str], list[Any] | None]:
+    """Encode the payloads of a batch, and add the content types of bytes to their attributes."""
+    none = [None] * len(payloads)
+    given = zip(payloads, attributes or none, content_types or none, strict=True)
+    encoded = [
+        encode_payload(payload, own, content_type, (f"payloads[{index}]", f"content_types[{index}]"))
+        for index, (payload, own, content_type) in enumerate(given)
+    ]
+    marked = [own for _, own in encoded]
+    return [text for text, _ in encoded], marked if attributes is not None or any(marked) else None
 
 
 def encode_within(max_bytes: int, value: object, field: str) -> str:

@@ -67,7 +67,7 @@ class Sender:
 
     def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Future[int]:
         """Send the message soon; returns the future of its id. Wrong arguments are raised here."""
-        send = _Send(queue, sending.unlimited(queue, payload, options), Future())
+        send = _Send(queue, sending.send(queue, payload, options), Future())
         with self._lock:
             self._room.wait_for(lambda: self._closed or len(self._waiting) < self._capacity)
             if self._closed:

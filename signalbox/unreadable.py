@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, NoReturn
 
+from signalbox.binary import decoded
+
 #: The most levels of arrays and objects that are read: more than `send` accepts, and few enough to be written again.
 MAX_LEVELS_READ = 500
 
@@ -66,7 +68,7 @@ def decode_contents(payload: str, attributes: str | None, state: str | None = No
     )
     unreadable = next((value for value in values if isinstance(value, Unreadable)), None)
     if unreadable is None:
-        return Contents(*values, None)
+        return Contents(decoded(values[0], values[1]), values[1], values[2], None)
     readable = [None if isinstance(value, Unreadable) else value for value in values]
     return Contents(values[0], readable[1] or {}, readable[2], unreadable)
 

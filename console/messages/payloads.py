@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from signalbox import binary
 from signalbox.unreadable import Unreadable
 
 EXCERPT_CHARACTERS = 240  # of the at most 2 KB that a list carries, what one line can show
+HEX_BYTES = 4_096
+"""The bytes that a page shows as hex and as text; the whole payload can be downloaded."""
 TREE_NODES = 2_000
 OPEN_DEPTH = 2
 DEEPEST = 40
@@ -30,6 +35,47 @@ def pretty(document: Any, *, sort_keys: bool = False) -> str:
         return json.dumps(document, ensure_ascii=False, indent=2, sort_keys=sort_keys)
     except RecursionError:
         return json.dumps(document, ensure_ascii=False, sort_keys=sort_keys)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """A binary payload on a page: its beginning as hex and, where it is text in UTF-8, as text."""
+
+    content_type: str
+    size: int
+    hex: str
+    text: str | None
+    is_cut: bool
+
+
+def bytes_of(payload: Any, attributes: Any) -> Bytes | None:
+    """Describe a binary payload; None for a JSON payload."""
+    content = binary.decoded(payload, attributes)
+    if not isinstance(content, bytes):
+        return None
+    shown = content[:HEX_BYTES]
+    content_type = binary.content_type_of(attributes) or binary.ANY_BYTES
+    return Bytes(content_type, len(content), hex_dump(shown), _text(shown), len(shown) < len(content))
+
+
+def hex_dump(content: bytes) -> str:
+    """Write bytes as lines of an offset, sixteen bytes in hex, and their printable ASCII characters."""
+    lines = []
+    for start in range(0, len(content), 16):
+        part = content[start : start + 16]
+        printable = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
+        lines.append(f"{start:08x}  {part.hex(' '):<47}  {printable}")
+    return "\n".join(lines)
+
+
+def _text(content: bytes) -> str | None:
+    """Read bytes as UTF-8; None if they are none, or have control characters. A last character may be cut."""
+    text = codecs.getincrementaldecoder("utf-8")()
+    try:
+        read = text.decode(content)
+    except UnicodeDecodeError:
+        return None
+    return read if all(character.isprintable() or character in "\r\n\t" for character in read) else None
 
 
 def tree(document: Any) -> SafeString:

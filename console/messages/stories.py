@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest
 from console.access import roles
 from console.queues.head import QueueHead
 from queues.messages.story import Story, read_story
+from signalbox.binary import content_type_of
 
 
 def known_story(request: HttpRequest, head: QueueHead, message_id: int, permission: str) -> Story:
@@ -31,6 +32,8 @@ def edit_denial(request: HttpRequest, story: Story, fields: list[str]) -> str:
         return denial
     if story.body is not None and story.body.large is not None:
         return "The payload is in the large-body store: it cannot be edited here."
+    if story.body is not None and content_type_of(story.body.attributes) is not None:
+        return "The payload is binary: it cannot be edited here."
     if fields and (denial := roles.denial_here(request, "reveal")):
         return f"The payload has masked fields: {', '.join(fields)}. {denial}"
     return ""

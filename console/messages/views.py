@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -46,7 +47,10 @@ from queues.messages.lists import State, is_ascending
 from queues.messages.rescheduling import MAX_AT_ONCE
 from queues.messages.story import Standing, Story, queues_of, read_story
 from queues.settings import MAX_SECONDS
+from signalbox import binary
+from signalbox.arguments import MAX_PRIORITY
 from signalbox.bodies import read_body
+from signalbox.unreadable import decode
 
 LABELS = {
     State.READY: "Ready",
@@ -71,7 +75,9 @@ class SendForm(forms.Form):
 
     payload = JsonTextField(initial="{}", max_length=262_144, help_text="Any JSON value.")
     attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object. Default: none.")
-    priority = forms.IntegerField(initial=0, min_value=0, max_value=9, help_text="0 to 9; 9 is delivered first.")
+    priority = forms.IntegerField(
+        initial=0, min_value=0, max_value=MAX_PRIORITY, help_text="The highest first."
+    )
     delay_seconds = seconds_field("Delay", "Default: the delay of the queue.", MAX_SECONDS)
     group_id = forms.CharField(label="Group id", required=False, empty_value=None, max_length=200)
     deduplication_id = forms.CharField(
@@ -233,6 +239,7 @@ def _story_page(
         "story": story,
         "body": story.body,
         "payload_text": payloads.pretty(story.body.payload) if story.body else "",
+        "bytes": payloads.bytes_of(story.body.payload, story.body.attributes) if story.body else None,
         "report": narration.report(story, datetime.now(UTC)),
         "events": narration.timeline(story),
         "masked_fields": masked_fields,
@@ -289,21 +296,24 @@ def _send(request: HttpRequest, head: QueueHead, values: dict[str, Any]) -> int:
 @require_safe
 @requires("see_payloads", of=QUEUE)
 def download_body(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
-    """GET /queues/<name>/messages/<id>/body: the whole payload as a file, if its hash is right."""
+    """GET /queues/<name>/messages/<id>/body: a large or binary payload as a file, if its hash is right."""
     head = queue_head.find(name)
     story = read_story(head.numbers, message_id, roles.reach(request.user, "see_payloads"))
     body = story.body
-    if body is None or body.large is None:
+    is_binary = body is not None and binary.content_type_of(body.attributes) is not None
+    if body is None or (body.large is None and not is_binary):
         raise Http404(f"Message {message_id} has no large body in {name}: it never had one, or its retention ended.")
     try:
-        content = read_body(body.large, bodies.store())
+        content = read_body(body.large, bodies.store()) if body.large else json.dumps(body.payload).encode()
     except (BodyMissing, BodyCorrupt) as error:
         raise Http404(str(error)) from error
+    found = binary.decoded(decode(content), body.attributes) if is_binary else None
+    is_binary = isinstance(found, bytes)
     return HttpResponse(
-        masked.large_body(masked.rules_of(story), content),
-        content_type="application/json",
+        found if is_binary else masked.large_body(masked.rules_of(story), content),
+        content_type="application/octet-stream" if is_binary else "application/json",
         headers={
-            "Content-Disposition": f'attachment; filename="message-{message_id}.json"',
+            "Content-Disposition": f'attachment; filename="message-{message_id}.{"bin" if is_binary else "json"}"',
             "X-Content-Type-Options": "nosniff",
             "Cache-Control": "private, no-store",
         },

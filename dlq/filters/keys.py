@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import LiteralString
 
-from queues.codes import Outcome
+from queues.codes import MAX_PRIORITY, Outcome
 
 
 class Target(StrEnum):
@@ -206,7 +206,14 @@ _KEYS = (
         _dead("d.receive_count") | dict.fromkeys(_TICKETS, ("t.receive_count",)),
     ),
     Key("redrives", Kind.WHOLE, "How often the message was redriven.", "redrives:1..3", _dead("d.redrive_count")),
-    Key("priority", Kind.WHOLE, "Priority, 0 to 9; 9 goes first.", "priority:>=5", _both("priority"), largest=9),
+    Key(
+        "priority",
+        Kind.WHOLE,
+        "Priority, 0 to 32767.",
+        "priority:>=5",
+        _both("priority"),
+        largest=MAX_PRIORITY,
+    ),
     Key(
         "age",
         Kind.AGE,

@@ -131,7 +131,7 @@ ARCHIVE: Mapping[str, str] = {
 #: Sequences and tables of one queue, tenant or stream; those made later get the same (sql/queues/_copy_grants.sql).
 MESSAGE_REGISTERS: Mapping[str, str] = {
     r"(admission_[qt]|refused_|tenant_refused_)\d+_\w+": COUNT,
-    r"floor_\d+_\d+": READ,
+    r"floor_\d+_t?\d+": READ,
     r"alias_used_\d+_\d+": "select, update",
 }
 STREAM_REGISTERS: Mapping[str, str] = {r"stream_(turn_\d+|position_\d+_\d+)": DRAW, r"stream_message_\d+": ADD}

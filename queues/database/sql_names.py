@@ -7,7 +7,7 @@
 | `{into.ready}`, `{out_of.ready}` | an array of events: those that take a message into a state, or out of it |
 | `{events.count}` | the length of an array of totals |
 | `{total.published:t}`, `{depth.ready:t}` | a sum over the array `t` of totals, indexed by the events' numbers |
-| `{floor.lease}`, `{priority.highest}` | a code of `claim_floor.kind`: a table, or a priority of `ready` |
+| `{floor.lease}`, `{priority.lowest}` | a code of `claim_floor.kind`: a table, or a priority of `ready` |
 | `{flag.holds_claims}` | a bit of `queue.admission_flags` |
 | `{fleet.partitions}` | the number of partitions of a queue that is placed on cells |
 | `{outcome.purged}` | a one-letter code of `settled.outcome` |
@@ -105,7 +105,7 @@ _GROUPS: Mapping[str, Callable[[], Mapping[str, Value]]] = {
     "total": lambda: {name: _summing(numbers) for name, numbers in codes.totals().items()},
     "depth": lambda: {state: _summing(codes.into(state), codes.out_of(state)) for state in STATES},
     "floor": lambda: _enumerated(codes.Floor),
-    "priority": lambda: {"highest": _smallint(codes.MAX_PRIORITY)},
+    "priority": lambda: {"lowest": _smallint(codes.MIN_PRIORITY), "highest": _smallint(codes.MAX_PRIORITY)},
     "flag": lambda: _enumerated(codes.AdmissionFlag),
     "outcome": lambda: _letters(codes.Outcome),
     "redriven": lambda: _letters(codes.RedriveOutcome),

@@ -158,7 +158,7 @@ class MessageList:
 
 
 _PRIORITIES = rendered(
-    "select distinct kind from signalbox.claim_floor where queue_id = %s and kind <= {priority.highest}"
+    "select distinct kind from signalbox.claim_floor where queue_id = %s and kind >= {priority.lowest}"
 )
 
 

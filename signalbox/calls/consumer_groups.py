@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from signalbox import arguments
+from signalbox.binary import decoded
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, Row, Wait, only_value, statement
 from signalbox.calls.request import Request, Requests, address, array, document, given, number_in, waits
@@ -220,7 +221,9 @@ def _message_in(wire: Mapping[str, Any]) -> StreamMessage:
         position=wire["position"],
         epoch=wire["epoch"],
         key=wire["key"],
-        payload=unreadable if unreadable and unreadable.field == "payload" else wire["body"],
+        payload=unreadable
+        if unreadable and unreadable.field == "payload"
+        else decoded(wire["body"], wire["attributes"]),
         attributes=wire["attributes"],
         appended_at=datetime.fromisoformat(wire["appendedAt"]).astimezone(UTC),
         unreadable=unreadable,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from signalbox import arguments
+from signalbox.binary import decoded
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, Row, Wait, handles_of, only_value, statement
 from signalbox.calls.request import (
@@ -162,12 +163,13 @@ def _messages_in(queue: str, answer: Answer) -> list[Message]:
 
 def _message_in(queue: str, wire: Mapping[str, Any]) -> Message:
     unreadable = Unreadable(**wire["unreadable"]) if wire.get("unreadable") else None
+    attributes = wire["attributes"] or {}
     return Message(
         id=int(wire["sequence"]),
         receipt_handle=with_queue(queue, wire["receiptHandle"]),
         receive_count=wire["receiveCount"],
-        payload=unreadable if unreadable and unreadable.field == "payload" else wire["body"],
-        attributes=wire["attributes"] or {},
+        payload=unreadable if unreadable and unreadable.field == "payload" else decoded(wire["body"], attributes),
+        attributes=attributes,
         group_id=wire["messageGroupId"],
         priority=wire["priority"],
         sent_at=datetime.fromisoformat(wire["sentAt"]).astimezone(UTC),

@@ -15,7 +15,7 @@ from signalbox.calls.problems import error_of, raise_first_refusal
 from signalbox.calls.request import Request, Requests, address, array, document, given
 from signalbox.durations import PUBLISH
 from signalbox.errors import InvalidArgument, SignalboxError, refusal_of
-from signalbox.payloads import encode, encode_attributes
+from signalbox.payloads import encode_attributes, encode_payload, encode_payloads
 from signalbox.tracing.attributes import MAX_CHARACTERS, is_printable, trace_id_of
 from signalbox.tracing.context import carried
 
@@ -29,7 +29,8 @@ class SendOptions(TypedDict, total=False):
     """The options of one message, besides its payload."""
 
     attributes: Mapping[str, object] | None  # small facts about the payload, as a JSON object
-    priority: int  # 0 (the default) to 9; the highest is delivered first
+    content_type: str | None  # of a payload of bytes; None: application/octet-stream
+    priority: int  # 0 (the default) to 32,767; the highest is delivered first
     delay_seconds: float | None  # None: the queue's own delay
     group_id: str | None
     deduplication_id: str | None  # a second send within the queue's window returns the first id
@@ -43,6 +44,7 @@ class BatchOptions(TypedDict, total=False):
     """The options of a batch of messages: one entry for each payload, in the same order."""
 
     attributes: Sequence[Mapping[str, object] | None] | None
+    content_types: Sequence[str | None] | None
     priorities: Sequence[int] | None
     delay_seconds: Sequence[float | None] | None
     group_ids: Sequence[str | None] | None
@@ -84,10 +86,12 @@ _SEND_LIMITED = statement("send_limited", f"{_ONE}, expires_at timestamptz, max_
 
 
 def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
-    attributes = carried(options.get("attributes"), _correlation_id("correlation_id", options.get("correlation_id")))
+    content_type = arguments.optional_text("content_type", options.get("content_type"))
+    text, own = encode_payload(payload, options.get("attributes"), content_type)
+    attributes = carried(own, _correlation_id("correlation_id", options.get("correlation_id")))
     given = {**_DEFAULTS, **{name: value for name, value in options.items() if name in _DEFAULTS}}
     parameters = {
-        "payload": encode(payload),
+        "payload": text,
         "attributes": encode_attributes(attributes),
         "body_sha256": None,
         **arguments.checked(queue=queue, **given),
@@ -109,8 +113,11 @@ _BATCH = (
     " group_ids text[], deduplication_ids text[], trace_ids text[], body_sha256s bytea[]"
 )
 _SEND_BATCH = statement("send_batch", _BATCH)
-_SEND_BATCH_LIMITED = statement("send_batch_limited", f"{_BATCH}, expires_ats timestamptz[], max_receives int[]")
-_SEND_EACH = statement("send_each", _BATCH, "message_id, refusal, message, detail, field")
+_LIMIT_COLUMNS = "expires_ats timestamptz[], max_receives int[]"
+_SEND_BATCH_LIMITED = statement("send_batch_limited", f"{_BATCH}, {_LIMIT_COLUMNS}")
+_REFUSALS = "message_id, refusal, message, detail, field"
+_SEND_EACH = statement("send_each", _BATCH, _REFUSALS)
+_SEND_EACH_LIMITED = statement("send_each_limited", f"{_BATCH}, {_LIMIT_COLUMNS}", _REFUSALS)
 
 
 def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) -> Call[list[int]]:
@@ -118,14 +125,17 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
         values = cast("Mapping[str, Sequence[object] | None]", options).get(name)
         return None if values is None else arguments.column(name, values, len(payloads), check)
 
+    texts, attributes = encode_payloads(
+        payloads, column("attributes"), column("content_types", arguments.optional_text)
+    )
     parameters: dict[str, Any] = {
         "queue": arguments.text("queue", queue),
-        "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
+        "payloads": texts,
         "body_sha256s": None,
         **{_COLUMNS[name]: column(_COLUMNS[name], arguments.check_of(name)) for name in _DEFAULTS},
     }
     parameters["attributes"], parameters["trace_ids"] = _carried_columns(
-        column("attributes"), parameters["trace_ids"], column("correlation_ids", _correlation_id), len(payloads)
+        attributes, parameters["trace_ids"], column("correlation_ids", _correlation_id), len(payloads)
     )
     limits = {name: column(name, arguments.check_of(one)) for one, name in _LIMITS.items()}
     if _have_values(limits):
@@ -154,7 +164,7 @@ def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
 
 
 def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Call[list[int | Refused]]:
-    calls = [_or_error(unlimited, queue, payload, options) for payload, options in messages]
+    calls = [_or_error(send, queue, payload, options) for payload, options in messages]
     sends = [call for call in calls if isinstance(call, Call)]
 
     def requests(_: Mapping[str, Any]) -> Requests[list[int | Refused]]:
@@ -167,28 +177,21 @@ def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Cal
         answer = yield _request(queue, ":batch", {"messages": sent}, wire_names.SEND)
         return _merged(drafts, map(_id_or_refusal, answer.document["results"]))
 
+    limits = _limit_columns(sends)
     return Call(
-        _SEND_EACH,
-        {**_columns(sends), "queue": arguments.text("queue", queue)},
+        _SEND_EACH_LIMITED if limits else _SEND_EACH,
+        {**_columns(sends), **limits, "queue": arguments.text("queue", queue)},
         lambda rows: _merged(calls, map(_id_or_refusal_in, rows)),
         requests,
         PUBLISH,
     )
 
 
-def unlimited(queue: str, payload: object, options: SendOptions) -> Call[int]:
-    """Send one message that is combined with others, and so has no limits of its own."""
-    for field in _LIMITS:
-        if cast("Mapping[str, object]", options).get(field) is not None:
-            raise InvalidArgument(
-                f"{field} is for send and send_batch: send this message with one of them", field=field
-            )
-    return send(queue, payload, options)
-
-
 def send_together(sends: Sequence[Call[int]]) -> Call[list[int]]:
     """Send several messages to one queue as one batch, all or none; the answer is their ids in the order given."""
-    return Call(_SEND_BATCH, {**_columns(sends), "queue": sends[0].parameters["queue"]}, only_values, None, PUBLISH)
+    limits = _limit_columns(sends)
+    parameters = {**_columns(sends), **limits, "queue": sends[0].parameters["queue"]}
+    return Call(_SEND_BATCH_LIMITED if limits else _SEND_BATCH, parameters, only_values, None, PUBLISH)
 
 
 def payloads_of(call: Call[T]) -> list[str]:
@@ -219,6 +222,12 @@ def _columns(sends: Sequence[Call[int]]) -> dict[str, Any]:
     if not any(columns["priorities"] or ()):
         columns["priorities"] = None
     return columns | {"payloads": columns["payloads"] or [], "body_sha256s": None}
+
+
+def _limit_columns(sends: Sequence[Call[int]]) -> dict[str, Any]:
+    """The limits of several sends as the columns of a batch; empty when no message has any."""
+    columns = {column: each_or_none(send.parameters.get(name) for send in sends) for name, column in _LIMITS.items()}
+    return columns if _have_values(columns) else {}
 
 
 def _carried_columns(

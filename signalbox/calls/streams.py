@@ -11,7 +11,7 @@ from signalbox import arguments
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, each_or_none, only_value, statement
 from signalbox.calls.request import Request, Requests, address, array, document, every_page, given, number_in
-from signalbox.payloads import encode, encode_attributes
+from signalbox.payloads import encode_attributes, encode_payload, encode_payloads
 from signalbox.tracing.attributes import trace_id_of
 from signalbox.tracing.context import carried
 
@@ -109,14 +109,20 @@ _APPEND_BATCH = statement(
 
 
 def append(
-    stream: str, payload: object, key: str | None, attributes: Mapping[str, object] | None, trace_id: str | None
+    stream: str,
+    payload: object,
+    key: str | None,
+    attributes: Mapping[str, object] | None,
+    trace_id: str | None,
+    content_type: str | None = None,
 ) -> Call[Place]:
-    marked = carried(attributes, None)
+    text, own = encode_payload(payload, attributes, arguments.optional_text("content_type", content_type))
+    marked = carried(own, None)
     return Call(
         _APPEND,
         {
             **arguments.checked(stream=stream, key=key),
-            "payload": encode(payload),
+            "payload": text,
             "attributes": encode_attributes(marked),
             "trace_id": arguments.optional_text("trace_id", trace_id) or trace_id_of(marked),
         },
@@ -150,16 +156,21 @@ def append_batch(
     keys: Sequence[str | None] | None,
     attributes: Sequence[Mapping[str, object] | None] | None,
     trace_ids: Sequence[str | None] | None,
+    content_types: Sequence[str | None] | None = None,
 ) -> Call[list[Place]]:
-    own = [None] * len(payloads) if attributes is None else attributes
-    column = arguments.column("attributes", own, len(payloads), arguments.unchecked)
-    marked = [carried(attribute, None) for attribute in column]
+    none = [None] * len(payloads)
+    column = arguments.column(
+        "attributes", none if attributes is None else attributes, len(payloads), arguments.unchecked
+    )
+    types = content_types and arguments.column("content_types", content_types, len(payloads), arguments.optional_text)
+    texts, own = encode_payloads(payloads, column, types)
+    marked = [carried(attribute, None) for attribute in own or none]
     traces = arguments.column("trace_ids", trace_ids or [None] * len(marked), len(payloads), arguments.optional_text)
     return Call(
         _APPEND_BATCH,
         {
             "stream": arguments.text("stream", stream),
-            "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
+            "payloads": texts,
             "attributes": each_or_none(
                 encode_attributes(attribute, f"attributes[{index}]") for index, attribute in enumerate(marked)
             ),

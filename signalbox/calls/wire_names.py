@@ -28,6 +28,7 @@ BATCH = {
     "deduplicationKey": "deduplication_ids",
     "traceId": "trace_ids",
     "correlationId": "correlation_ids",
+    "contentType": "content_types",
     "expiresAt": "expires_ats",
     "maxReceiveCount": "max_receives",
     "attributes.priority": "priorities",
@@ -37,6 +38,7 @@ APPEND_BATCH = {
     "body": "payloads",
     "key": "keys",
     "traceId": "trace_ids",
+    "contentType": "content_types",
 }
 COMMIT = {"position": "through_position"}
 RECEIVE = {"visibilityTimeoutSeconds": "visibility_timeout"}

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signalbox.errors import InvalidArgument
@@ -44,6 +45,28 @@ def say(args: argparse.Namespace, document: Mapping[str, Any], text: str) -> Non
     """Print one line of output: text, or with --json a JSON object."""
     line = json.dumps(document, ensure_ascii=False, default=str) if args.json else text
     sys.stdout.write(line + "\n")
+
+
+def add_binary(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a payload of bytes."""
+    parser.add_argument("--file", metavar="PATH", help="send the bytes of this file as a binary payload")
+    text = "type of the bytes of --file or standard input, such as image/png; makes the payload binary"
+    parser.add_argument("--content-type", metavar="TYPE", help=text)
+
+
+def payload_of(args: argparse.Namespace) -> object:
+    """Read the payload of a command: bytes with --file or --content-type, otherwise JSON. Raises InvalidArgument."""
+    if args.file is not None:
+        if args.payload is not None:
+            raise InvalidArgument("payload is given twice: as JSON and with --file", field="payload")
+        try:
+            return Path(args.file).read_bytes()
+        except OSError as error:
+            raise InvalidArgument(f"file cannot be read: {error}", field="file") from error
+    is_input = args.payload in (None, "-")
+    if args.content_type is not None and is_input:
+        return sys.stdin.buffer.read()
+    return as_json(sys.stdin.read() if is_input else str(args.payload), "payload")
 
 
 def as_json(text: str, field: str) -> Any:

@@ -8,10 +8,11 @@ import sys
 from dataclasses import asdict
 from typing import cast
 
+from signalbox.binary import json_value
 from signalbox.calls.settling import NackOptions
 from signalbox.cli.command import DONE, NOTHING, Commands, add, as_json, given_options, say
 from signalbox.errors import MessageNotFound, NotSettled
-from signalbox.messages import FAILURE_REASONS
+from signalbox.messages import FAILURE_REASONS, Message
 from signalbox.unreadable import Unreadable
 from signalbox.verbs import Verbs
 
@@ -56,17 +57,21 @@ def receive(verbs: Verbs, args: argparse.Namespace) -> int:
         args.queue, args.max, visibility_timeout=lease_seconds, consumer=consumer, wait_seconds=args.wait
     )
     for message in messages:
-        payload = verbs.fetch(message)
+        payload = json_value(verbs.fetch(message))
         if isinstance(payload, Unreadable):
             text, payload = payload.text, None
         else:
             text = json.dumps(payload, ensure_ascii=False)
         line = f"{message.id}\t{message.receive_count}\t{message.receipt_handle}\t{text}"
-        say(args, {**message.to_json(), "payload": payload, "correlation_id": message.correlation_id}, line)
+        say(args, {**message.to_json(), "payload": payload, **_marks(message)}, line)
     sys.stdout.flush()  # a message that was not written is not acked
     if args.ack and (read := [message for message in messages if message.unreadable is None]):
         verbs.ack_batch(read)
     return DONE if messages else NOTHING
+
+
+def _marks(message: Message) -> dict[str, str | None]:
+    return {"correlation_id": message.correlation_id, "content_type": message.content_type}
 
 
 def ack(verbs: Verbs, args: argparse.Namespace) -> int:

@@ -10,11 +10,23 @@ from datetime import datetime
 from typing import cast
 
 from signalbox.calls.sending import Refused, SendOptions
-from signalbox.cli.command import DONE, LINES_TOGETHER, REFUSED, Commands, add, as_json, given_options, say
+from signalbox.cli.command import (
+    DONE,
+    LINES_TOGETHER,
+    REFUSED,
+    Commands,
+    add,
+    add_binary,
+    as_json,
+    given_options,
+    payload_of,
+    say,
+)
 from signalbox.errors import InvalidArgument
 from signalbox.verbs import Verbs
 
 _OPTIONS = (
+    "content_type",
     "priority",
     "delay_seconds",
     "group_id",
@@ -32,8 +44,9 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("queue", metavar="QUEUE")
     parser.add_argument("payload", nargs="?", metavar="JSON", help="the payload; - or none: read standard input")
     parser.add_argument("--lines", action="store_true", help="send each line of standard input as a payload")
+    add_binary(parser)
     parser.add_argument("--attributes", metavar="JSON", help="attributes of the message, as a JSON object")
-    parser.add_argument("--priority", type=int, metavar="N", help="0 to 9, the highest first (default 0)")
+    parser.add_argument("--priority", type=int, metavar="N", help="0 to 32767, the highest first (default 0)")
     delay = "seconds until the first delivery (default: the queue's delay)"
     parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help=delay)
     parser.add_argument("--group", metavar="ID", dest="group_id", help="message group, for order or limits")
@@ -54,8 +67,7 @@ def send(verbs: Verbs, args: argparse.Namespace) -> int:
         options["attributes"] = as_json(args.attributes, "attributes")
     if args.lines:
         return _send_lines(verbs, args, options)
-    text = sys.stdin.read() if args.payload in (None, "-") else args.payload
-    message_id = verbs.send(args.queue, as_json(text, "payload"), **options)
+    message_id = verbs.send(args.queue, payload_of(args), **options)
     say(args, {"message_id": message_id}, str(message_id))
     return DONE
 

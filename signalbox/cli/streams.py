@@ -11,8 +11,21 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from signalbox.binary import json_value
 from signalbox.calls.consumer_groups import StreamMessage
-from signalbox.cli.command import DONE, LINES_TOGETHER, NOTHING, Commands, Run, add, as_json, say, settings_of
+from signalbox.cli.command import (
+    DONE,
+    LINES_TOGETHER,
+    NOTHING,
+    Commands,
+    Run,
+    add,
+    add_binary,
+    as_json,
+    payload_of,
+    say,
+    settings_of,
+)
 from signalbox.errors import InvalidArgument
 from signalbox.unreadable import Unreadable
 from signalbox.verbs import Verbs
@@ -33,6 +46,7 @@ def add_commands(commands: Commands) -> list[argparse.ArgumentParser]:
     parser = _of_one(of_stream, append)
     parser.add_argument("payload", nargs="?", metavar="JSON", help="the payload; - or none: read standard input")
     parser.add_argument("--lines", action="store_true", help="append each line of standard input, 500 in a batch")
+    add_binary(parser)
     parser.add_argument("--key", metavar="KEY", help="messages with one key are read in their order")
     parser.add_argument("--attributes", metavar="JSON", help="attributes of the message, as a JSON object")
     parser = _of_group(of_stream, read)
@@ -89,11 +103,12 @@ def list_(verbs: Verbs, args: argparse.Namespace) -> int:
 def append(verbs: Verbs, args: argparse.Namespace) -> int:
     """Append one message, or with --lines each line of standard input, and print partition and position."""
     attributes = None if args.attributes is None else as_json(args.attributes, "attributes")
-    payloads = _lines() if args.lines else [as_json(_text(args), "payload")]
+    payloads = _lines() if args.lines else [payload_of(args)]
     for first in range(0, len(payloads), LINES_TOGETHER):
         batch = payloads[first : first + LINES_TOGETHER]
         count = len(batch)
-        for place in verbs.append_batch(args.stream, batch, keys=[args.key] * count, attributes=[attributes] * count):
+        columns = {"keys": [args.key] * count, "attributes": [attributes] * count}
+        for place in verbs.append_batch(args.stream, batch, **columns, content_types=[args.content_type] * count):
             say(args, place._asdict(), f"{place.partition}\t{place.position}")
     return DONE
 
@@ -102,10 +117,6 @@ def _lines() -> list[object]:
     """Read each line of standard input that is not empty; an error names the line."""
     numbered = [(number, line) for number, line in enumerate(sys.stdin, start=1) if line.strip()]
     return [as_json(line, f"line {number}") for number, line in numbered]
-
-
-def _text(args: argparse.Namespace) -> str:
-    return sys.stdin.read() if args.payload in (None, "-") else str(args.payload)
 
 
 def read(verbs: Verbs, args: argparse.Namespace) -> int:
@@ -127,9 +138,9 @@ def read(verbs: Verbs, args: argparse.Namespace) -> int:
 
 def _say_message(args: argparse.Namespace, message: StreamMessage) -> None:
     unreadable = isinstance(message.payload, Unreadable)
-    text = message.payload.text if unreadable else json.dumps(message.payload, ensure_ascii=False)
+    text = message.payload.text if unreadable else json.dumps(json_value(message.payload), ensure_ascii=False)
     facts = {name: getattr(message, name) for name in ("partition", "position", "key", "attributes", "appended_at")}
-    document = {**facts, "payload": None if unreadable else message.payload}
+    document = {**facts, "payload": None if unreadable else json_value(message.payload)}
     say(args, document, f"{message.partition}\t{message.position}\t{message.key or '-'}\t{text}")
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
+from signalbox.arguments import MAX_PRIORITY
 from signalbox.calls.call import statement
 from signalbox.errors import InvalidArgument, SignalboxError, translated
 from signalbox.spark.columns import APPENDED, SENT
@@ -155,7 +156,8 @@ def _values(name: str, column: pa.Array) -> list[Any]:
         try:
             column = column.cast(pa.int32())
         except pa.ArrowInvalid as error:
-            raise InvalidArgument("priority must be from 0 to 9 in every row", field="priority") from error
+            text = f"priority must be from 0 to {MAX_PRIORITY} in every row"
+            raise InvalidArgument(text, field="priority") from error
     if name == "delay_seconds":
         column = column.cast(pa.float64())
     values: list[Any] = column.to_pylist()

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from signalbox.binary import content_type_of
+
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 CORRELATION_ID = "correlation_id"
@@ -18,7 +20,7 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2
 
 
 class Marked:
-    """A message of a queue or of a stream, whose attributes carry a trace and a correlation id."""
+    """A message of a queue or of a stream: its attributes carry a trace, a correlation id and a content type."""
 
     __slots__ = ()
     attributes: Mapping[str, Any]
@@ -32,6 +34,11 @@ class Marked:
     def correlation_id(self) -> str | None:
         """The id that connects related messages; None without one."""
         return correlation_id_of(self.attributes)
+
+    @property
+    def content_type(self) -> str | None:
+        """The content type of a payload of bytes; None for a JSON payload."""
+        return content_type_of(self.attributes)
 
 
 def trace_id_of(attributes: object) -> str | None:

@@ -158,6 +158,7 @@ class GroupWorker:
             self.dead_letter_queue,
             message.payload.text if isinstance(message.payload, Unreadable) else message.payload,
             attributes={"dead_letter_of": about},
+            content_type=message.content_type if isinstance(message.payload, bytes) else None,
             deduplication_id="/".join(map(str, (self.group, *place.values())))[-200:],
         )
         logger.error("Message %s/%s/%s is dead: %s", *place.values(), error)

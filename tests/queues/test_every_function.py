@@ -529,6 +529,16 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "end_capture": ("signalbox.end_capture(0)", False),
     "send_limited": ("signalbox.send_limited(%(queue)s, '1', max_receives => 1) > %(message_id)s", True),
+    "send_binary": ("signalbox.send_binary(%(queue)s, 'bytes') > %(message_id)s", True),
+    "_binary_payload": ("signalbox._binary_payload(decode(repeat('ff', 60), 'hex')) #>> '{}'", "/" * 80),
+    "_binary_attributes": ("signalbox._binary_attributes('a/b', null)", {"binary_content_type": "a/b"}),
+    "_check_binary": ("signalbox._check_binary('1', '{\"binary_content_type\": \"a/b\"}', false)", Refusal("SB400")),
+    "payload_bytes": ('signalbox.payload_bytes(\'"QUJD"\', \'{"binary_content_type": "a/b"}\')', b"ABC"),
+    "append_binary": ("(signalbox.append_binary(%(stream)s, 'bytes')).position > 0", True),
+    "send_each_limited": (
+        "(select count(*) from signalbox.send_each_limited(%(queue)s, array['1']::jsonb[], max_receives => array[1]))",
+        1,
+    ),
     "send_batch_limited": ("(select count(*) from signalbox.send_batch_limited(%(queue)s, array['1']::jsonb[]))", 1),
     "_send_with_options": (
         "cardinality(signalbox._send_with_options(%(queue_id)s, '{1,2}', null, '{0,3}', null, null))",

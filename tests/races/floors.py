@@ -7,12 +7,13 @@ from typing import Any
 
 import psycopg
 
+from queues.codes import Floor
 from queues.upkeep.claim_floors import GROUP_PATIENCE_SECONDS, FloorKeeper
 from tests.engine import Engine
 from tests.races.naive import changed, definition
 from tests.races.sessions import until
 
-READY, LEASES, DUE = 0, 10, 11
+READY, LEASES, DUE = 0, Floor.LEASE, Floor.SCHEDULED
 """The kinds of heads that every queue has: priority 0, deadlines of leases, due times."""
 TERM_SECONDS = 600.0
 """Term longer than any test: the lead is never lost to a slow machine."""

@@ -15,7 +15,7 @@ from signalbox.errors import InvalidArgument
         (lambda: sending.send("q", 1, {"delay_seconds": float("nan")}), "delay_seconds"),
         (lambda: sending.send("q", 1, {"delay_seconds": "1"}), "delay_seconds"),
         (lambda: sending.send("q", 1, {"delay_seconds": True}), "delay_seconds"),
-        (lambda: sending.send("q", 1, {"priority": 10}), "priority"),
+        (lambda: sending.send("q", 1, {"priority": 32768}), "priority"),
         (lambda: sending.send("q", 1, {"priority": None}), "priority"),
         (lambda: sending.send("q", 1, {"priority": 1.5}), "priority"),
         (lambda: sending.send("q", 1, {"group_id": "a\x00"}), "group_id"),

@@ -77,6 +77,25 @@ class TestSending:
         assert message.payload == payload
         assert type(message.payload) is type(payload)
 
+    def test_bytes_come_back_as_they_were_sent(self, verbs, queue):
+        every_byte = bytes(range(256))
+        verbs.send(queue, every_byte, content_type="image/png", attributes={"kind": "scan"})
+        verbs.send_batch(queue, [b"", {"json": 1}], content_types=["text/plain", None])
+        (sent,) = verbs.send_each(queue, [(memoryview(every_byte), {})])
+        scan, empty, plain, last = verbs.receive(queue, 10)
+        assert (scan.payload, scan.content_type, scan.attributes["kind"]) == (every_byte, "image/png", "scan")
+        assert (empty.payload, empty.content_type) == (b"", "text/plain")
+        assert (plain.payload, plain.content_type) == ({"json": 1}, None)
+        assert (last.id, last.payload, last.content_type) == (sent, every_byte, "application/octet-stream")
+        for options, payload, field in (
+            ({"content_type": "no type"}, b"", "content_type"),
+            ({"content_type": "text/plain"}, "text", "content_type"),
+            ({"attributes": {"binary_content_type": "text/plain"}}, "not base64!", "payload"),
+        ):
+            with pytest.raises(InvalidArgument) as refused:
+                verbs.send(queue, payload, **options)
+            assert refused.value.field == field
+
     def test_a_batch_keeps_order_and_options(self, verbs, queue):
         ids = verbs.send_batch(queue, ["a", "b"], priorities=[0, 9], attributes=[None, {"n": 1}], group_ids=["g", None])
         assert ids == sorted(ids)
@@ -114,8 +133,15 @@ class TestSending:
             with pytest.raises(InvalidArgument) as refused:
                 verbs.send_batch(queue, [0, 1], **{_OF_A_BATCH[name]: [None, arguments[name]] for name in arguments})
             assert refused.value.field == f"{_OF_A_BATCH[field]}[1]"
-        (refusal,) = verbs.send_each(queue, [(1, {"max_receives": 2})])
-        assert (type(refusal), refusal.field) == (InvalidArgument, "max_receives")
+            (refusal, _) = verbs.send_each(queue, [(1, arguments), (2, {})])
+            assert (type(refusal), refusal.field) == (InvalidArgument, field)
+
+    def test_each_of_many_messages_has_limits_of_its_own(self, verbs, make_queue):
+        queue = make_queue(max_receives=5, backoff_base_seconds=0)
+        later = datetime.now(UTC) + timedelta(seconds=60)
+        sent = verbs.send_each(queue, [(1, {"max_receives": 1}), (2, {"expires_at": later}), (3, {})])
+        outcomes = {message.id: verbs.nack(message) for message in verbs.receive(queue, 10)}
+        assert outcomes == dict(zip(sent, ("dead", "retry", "retry"), strict=True))
 
     def test_each_message_for_itself(self, verbs, make_queue):
         queue = make_queue(max_payload_bytes=100)
@@ -395,7 +421,7 @@ class TestRefusals:
         ("ask", "field"),
         [
             (lambda verbs, queue: verbs.send(queue, {1}), "payload"),
-            (lambda verbs, queue: verbs.send(queue, 1, priority=10), "priority"),
+            (lambda verbs, queue: verbs.send(queue, 1, priority=32768), "priority"),
             (lambda verbs, queue: verbs.send(queue, 1, delay_seconds=10**9), "delay_seconds"),
             (lambda verbs, queue: verbs.send(queue, 1, group_id="x" * 1000), "group_id"),
             (lambda verbs, queue: verbs.send(queue, 1, deduplication_id=""), "deduplication_id"),

@@ -87,7 +87,7 @@ def test_one_refused_message_fails_alone(client, sender, queue):
 
 def test_wrong_arguments_are_refused_at_once(sender, queue):
     with pytest.raises(InvalidArgument) as caught:
-        sender.send(queue, 1, priority=10)
+        sender.send(queue, 1, priority=32768)
     assert caught.value.field == "priority"
 
 

@@ -55,6 +55,18 @@ def test_from_the_first_message_to_a_rewind(verbs, stream):
     assert not verbs.drop_group(stream, "other")
 
 
+def test_bytes_are_read_as_they_were_appended(verbs, stream):
+    verbs.append(stream, b"\x00\xff", content_type="application/x-thing")
+    verbs.append_batch(stream, [b"more", 7])
+    first, second, third = verbs.read_stream(stream, "g", "m")
+    assert (first.payload, first.content_type) == (b"\x00\xff", "application/x-thing")
+    assert (second.payload, second.content_type) == (b"more", "application/octet-stream")
+    assert (third.payload, third.content_type) == (7, None)
+    with pytest.raises(InvalidArgument) as refused:
+        verbs.append(stream, b"", content_type="nothing")
+    assert refused.value.field == "content_type"
+
+
 def test_a_read_waits_for_the_first_append(verbs, stream, client):
     assert verbs.read_stream(stream, "g", "m", wait_seconds=0.05) == []
     appending = threading.Timer(0.2, client.append, [stream, "news"])

@@ -18,6 +18,7 @@ from console.api.queues.known_queues import KnownQueue, known_queue, queue_not_f
 from console.api.waiting import shared_hub
 from queues import bodies
 from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message, Unreadable
+from signalbox.binary import json_value
 from signalbox.calls.settling import NackOptions
 from signalbox.messages import AckedAndReceived, FailureReason, NackOutcome
 
@@ -115,7 +116,8 @@ def _document(message: Message, payload: Any) -> dict[str, Any]:
         "sequence": message.id,
         "receiptHandle": message.receipt_handle,
         "receiveCount": message.receive_count,
-        "body": None if isinstance(payload, Unreadable) else payload,
+        "body": None if isinstance(payload, Unreadable) else json_value(payload),
+        "contentType": message.content_type,
         "attributes": message.attributes,
         "messageGroupId": message.group_id,
         "priority": message.priority,

@@ -32,6 +32,7 @@ from dlq.search.pages import PagePosition
 from queues.control.queues import get_queue
 from queues.messages.lists import State
 from queues.models import Queue
+from signalbox.binary import content_type_of
 from signalbox.unreadable import Unreadable, decode
 
 __all__ = ["router"]
@@ -105,6 +106,7 @@ def _document(row: Mapping[str, Any], **others: Any) -> dict[str, Any]:
         "message_id": message_name(row["message_id"]),
         "sequence": row["message_id"],
         "body": _value(row["payload"]),
+        "content_type": content_type_of(attributes),
         "attributes": {"unreadable": attributes} if isinstance(attributes, str) else attributes,
         "message_group_id": row["group_id"],
         "deduplication_key": row["deduplication_id"],

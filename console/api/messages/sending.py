@@ -13,7 +13,7 @@ from console.api.core.problems import Problem, problem_of
 from console.api.core.responses import message_name
 from console.api.core.shape import invalid
 from console.api.messages.shapes import NewBatchMessage, NewMessage
-from signalbox import AsyncClient, InvalidArgument
+from signalbox import AsyncClient, InvalidArgument, binary
 from signalbox.calls.sending import BatchOptions, SendOptions
 
 
@@ -21,7 +21,7 @@ def options(message: NewMessage) -> SendOptions:
     """Return the options of a message, without its payload."""
     attributes = message.attributes
     return {
-        "attributes": (attributes.model_extra or None) if attributes else None,
+        "attributes": with_content_type(attributes.model_extra if attributes else None, message.content_type),
         "priority": (attributes.priority or 0) if attributes else 0,
         "delay_seconds": message.delay_seconds,
         "group_id": message.message_group_id,
@@ -31,6 +31,12 @@ def options(message: NewMessage) -> SendOptions:
         "expires_at": message.expires_at,
         "max_receives": message.max_receive_count,
     }
+
+
+def with_content_type(attributes: Mapping[str, Any] | None, content_type: str | None) -> Mapping[str, Any] | None:
+    """Declare a binary body, which the engine checks, among the attributes of its message."""
+    declared = {} if content_type is None else {binary.CONTENT_TYPE: content_type}
+    return {**(attributes or {}), **declared} or None
 
 
 def sent(message_id: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from console.api.core.shape import Document, Handle, Moment, Shape, Text, TraceText, whole
+from signalbox.arguments import MAX_PRIORITY
 from signalbox.messages import FailureReason
 
 MAX_TOGETHER = 1000
@@ -20,14 +21,14 @@ def _number(priority: object) -> object:
     if not isinstance(priority, str):
         return priority
     if priority not in PRIORITIES:
-        raise ValueError(f"must be {', '.join(PRIORITIES)}, or a number from 0 to 9")
+        raise ValueError(f"must be {', '.join(PRIORITIES)}, or a number from 0 to {MAX_PRIORITY}")
     return PRIORITIES[priority]
 
 
 Priority = Annotated[
-    whole(0, 9),
+    whole(0, MAX_PRIORITY),
     BeforeValidator(_number),
-    WithJsonSchema({"anyOf": [{"enum": list(PRIORITIES)}, {"type": "integer", "minimum": 0, "maximum": 9}]}),
+    WithJsonSchema({"anyOf": [{"enum": list(PRIORITIES)}, {"type": "integer", "minimum": 0, "maximum": MAX_PRIORITY}]}),
 ]
 DelaySeconds = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
 
@@ -43,7 +44,15 @@ class Attributes(Shape):
 class NewMessage(Shape):
     """A message to send."""
 
-    body: Any = Field(description="Any JSON value.", examples=[{"notificationId": "n_987", "template": "receipt"}])
+    body: Any = Field(
+        description="Any JSON value; with a contentType, bytes in base64.",
+        examples=[{"notificationId": "n_987", "template": "receipt"}],
+    )
+    content_type: Text | None = Field(
+        default=None,
+        description="The type of a binary body, such as image/png. Null: the body is JSON.",
+        examples=[None],
+    )
     deduplication_key: Text | None = Field(
         default=None,
         description="Sent again within the queue's window it sends nothing, and answers with the first message.",
@@ -51,12 +60,10 @@ class NewMessage(Shape):
     )
     message_group_id: Text | None = Field(default=None, description="Its message group.", examples=["merchant_42"])
     delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's own delay.", examples=[0])
-    expires_at: Moment | None = Field(
-        default=None, description="Never delivered after it. In a batch: with `atomic` only.", examples=[None]
-    )
+    expires_at: Moment | None = Field(default=None, description="Never delivered after it.", examples=[None])
     max_receive_count: whole(1, 1000) | None = Field(
         default=None,
-        description="Deliveries before it is a dead letter. Null: the queue's setting. In a batch: with `atomic` only.",
+        description="Deliveries before it is a dead letter. Null: the queue's setting.",
         examples=[None],
     )
     attributes: Attributes | None = None
@@ -137,7 +144,8 @@ class Received(Sent):
 
     receipt_handle: str
     receive_count: int
-    body: Any
+    body: Any = Field(description="A JSON value; with a contentType, bytes in base64.")
+    content_type: str | None
     attributes: dict[str, Any]
     message_group_id: str | None
     priority: int
@@ -297,6 +305,7 @@ class PeekedMessage(Sent):
 
     state: str = Field(description="ready, scheduled, waiting, leased, completed or dead.")
     body: Any = Field(description="null where it is gone, or large: then `bodyBytes` and `bodySha256` say what it is.")
+    content_type: str | None = Field(description="The type of a binary body, which is in base64.")
     body_bytes: int | None
     body_sha256: str | None = Field(alias="bodySha256")
     attributes: dict[str, Any] | None

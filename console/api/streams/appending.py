@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.api.core.responses import moment
-from console.api.messages.sending import in_its_place
+from console.api.messages.sending import in_its_place, with_content_type
 from console.api.streams.shapes import NewStreamMessage
 from signalbox import AsyncClient, InvalidArgument, Place, StreamMessage, Unreadable
+from signalbox.binary import json_value
 
 
 def options(message: NewStreamMessage) -> dict[str, Any]:
     """Return the options of a message, without its payload."""
-    return {"key": message.key, "attributes": message.attributes, "trace_id": message.trace_id}
+    attributes = with_content_type(message.attributes, message.content_type)
+    return {"key": message.key, "attributes": attributes, "trace_id": message.trace_id}
 
 
 async def append_all(client: AsyncClient, stream: str, messages: Sequence[NewStreamMessage]) -> list[dict[str, int]]:
@@ -23,7 +25,7 @@ async def append_all(client: AsyncClient, stream: str, messages: Sequence[NewStr
             stream,
             [one.body for one in messages],
             keys=[one.key for one in messages],
-            attributes=[one.attributes for one in messages],
+            attributes=[with_content_type(one.attributes, one.content_type) for one in messages],
             trace_ids=[one.trace_id for one in messages],
         )
     except InvalidArgument as error:
@@ -44,7 +46,8 @@ def message(read: StreamMessage) -> dict[str, Any]:
         "position": read.position,
         "epoch": read.epoch,
         "key": read.key,
-        "body": None if isinstance(read.payload, Unreadable) else read.payload,
+        "body": None if isinstance(read.payload, Unreadable) else json_value(read.payload),
+        "contentType": read.content_type,
         "attributes": read.attributes,
         "traceId": read.trace_id,
         "appendedAt": moment(read.appended_at),

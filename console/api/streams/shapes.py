@@ -94,7 +94,14 @@ class StreamListing(NameListing):
 class NewStreamMessage(Shape):
     """A message to append."""
 
-    body: Any = Field(description="The payload: any JSON value.", examples=[{"orderId": 42}])
+    body: Any = Field(
+        description="The payload: any JSON value; with a contentType, bytes in base64.", examples=[{"orderId": 42}]
+    )
+    content_type: Text | None = Field(
+        default=None,
+        description="The type of a binary body, such as image/png. Null: the body is JSON.",
+        examples=[None],
+    )
     key: Text | None = Field(default=None, description="Messages with one key are read in their order.")
     attributes: dict[str, Any] | None = Field(default=None, description="Names and values beside the payload.")
     trace_id: TraceText | None = None
@@ -231,7 +238,8 @@ class StreamMessage(Document):
     position: int
     epoch: int
     key: str | None
-    body: Any
+    body: Any = Field(description="A JSON value; with a contentType, bytes in base64.")
+    content_type: str | None
     attributes: dict[str, Any]
     trace_id: str | None
     appended_at: str

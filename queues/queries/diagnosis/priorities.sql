@@ -9,5 +9,5 @@ cross join lateral (
   order by t.ready_at, t.message_id
   limit 1
 ) r
-where h.queue_id = any(%(queue_ids)s) and h.kind <= {priority.highest}
+where h.queue_id = any(%(queue_ids)s) and h.kind >= {priority.lowest}
 group by h.queue_id

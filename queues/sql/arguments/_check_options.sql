@@ -11,8 +11,10 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if p_priority is null or p_priority not between 0 and 9 then
-    perform signalbox._refuse('priority', format('is %s: it must be from 0 to 9', coalesce(p_priority::text, 'null')));
+  if p_priority is null or p_priority not between {priority.lowest} and {priority.highest} then
+    perform signalbox._refuse(
+      'priority', format('is %s: it must be from 0 to 32767', coalesce(p_priority::text, 'null'))
+    );
   end if;
   if p_delay_seconds is null or not p_delay_seconds between 0 and 31536000 then
     perform signalbox._refuse(

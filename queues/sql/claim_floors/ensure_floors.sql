@@ -8,6 +8,7 @@ as $$
 #variable_conflict use_column
 declare
   v_head record;
+  v_name text;
   v_made integer := 0;
 begin
   if not signalbox._leads(ensure_floors.token) then
@@ -30,12 +31,14 @@ begin
     for update skip locked
   loop
     begin
-      execute format('create sequence if not exists signalbox.floor_%s_%s minvalue 0', v_head.queue_id, v_head.kind);
+      -- A code below zero is that of a table: its sequence is named t1 and not -1, which would need quotes.
+      v_name := format('signalbox.floor_%s_%s', v_head.queue_id, replace(v_head.kind::text, '-', 't'));
+      execute format('create sequence if not exists %s minvalue 0', v_name);
       -- Before PostgreSQL 18 reading another role's sequence is an error, which would stop that role's claims.
-      execute format('grant select on sequence signalbox.floor_%s_%s to public', v_head.queue_id, v_head.kind);
-      perform setval(format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind), 0);
+      execute format('grant select on sequence %s to public', v_name);
+      perform setval(v_name, 0);
       update signalbox.claim_floor h
-      set floor = format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind)::regclass
+      set floor = v_name::regclass
       where h.queue_id = v_head.queue_id and h.kind = v_head.kind;
       v_made := v_made + 1;
     exception

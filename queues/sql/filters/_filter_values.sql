@@ -29,7 +29,7 @@ begin
       continue;
     end if;
     if v_value = '' or v_value ~ '^[/<>''‘’“”]' or v_value like '%"%' and v_value !~ '^"(?:[^"\\]|\\.)*"$'
-      or p_key = 'priority' and v_value !~ '^\d$'
+      or p_key = 'priority' and v_value !~ '^(0|[1-9]\d{0,4})$'
     then
       perform signalbox._refuse(
         'filter', format('has the value %s in %s, which a subscription does not take', quote_literal(left(v_value, 120)),

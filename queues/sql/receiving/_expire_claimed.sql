@@ -61,7 +61,7 @@ begin
             order by n.ready_at, n.message_id
             limit 1000
           ) h
-          where f.queue_id = p_queue_id and f.kind <= {priority.highest}
+          where f.queue_id = p_queue_id and f.kind >= {priority.lowest}
         ) c
         join signalbox.message_limit l on l.message_id = c.message_id
         where l.expires_at <= p_at

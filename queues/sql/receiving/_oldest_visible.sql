@@ -9,7 +9,7 @@ as $$
     (
       select r.ready_at as at
       from signalbox.ready r
-      where h.kind <= {priority.highest} and r.queue_id = h.queue_id and r.priority = h.kind and r.ready_at >= f.at
+      where h.kind >= {priority.lowest} and r.queue_id = h.queue_id and r.priority = h.kind and r.ready_at >= f.at
       order by r.ready_at, r.message_id
       limit 1
     )

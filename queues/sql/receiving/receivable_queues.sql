@@ -28,7 +28,7 @@ begin
       select
       from signalbox.claim_floor h, lateral (select signalbox.floor_time(h.floor) as at) f
       where h.queue_id = q.queue_id and case
-        when h.kind <= {priority.highest} then exists (
+        when h.kind >= {priority.lowest} then exists (
           select from signalbox.ready r where r.queue_id = h.queue_id and r.priority = h.kind and r.ready_at >= f.at
         )
         when h.kind = {floor.lease} then exists (

@@ -106,7 +106,7 @@ begin
   from signalbox.queue q, lateral (
     select b.kind as priority, signalbox.floor_time(b.floor) as floor
     from signalbox.claim_floor b
-    where b.queue_id = q.queue_id and b.kind <= {priority.highest}
+    where b.queue_id = q.queue_id and b.kind >= {priority.lowest}
     order by b.kind desc
     limit 1
   ) h
@@ -214,8 +214,8 @@ begin
         )
       into v_aging, v_bands, v_floors, v_lease_floor, v_due_floor, v_laned, v_some_expired, v_some_due
       from signalbox.queue q, lateral (
-        select array_agg(h.kind) filter (where h.kind <= {priority.highest}) as bands,
-          array_agg(f.at) filter (where h.kind <= {priority.highest}) as floors,
+        select array_agg(h.kind) filter (where h.kind >= {priority.lowest}) as bands,
+          array_agg(f.at) filter (where h.kind >= {priority.lowest}) as floors,
           coalesce(max(f.at) filter (where h.kind = {floor.lease}), '-infinity') as lease_floor,
           coalesce(max(f.at) filter (where h.kind = {floor.scheduled}), '-infinity') as due_floor,
           bool_or(h.kind = {floor.lane_hint}) as had_lanes -- messages that waited when the limit was removed still wait

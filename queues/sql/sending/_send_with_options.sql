@@ -17,6 +17,9 @@ declare
 begin
   perform signalbox._check_options(g.attributes, coalesce(g.priority, 0), 0, g.group_id, null, g.trace_id)
   from unnest(p_attributes, p_priorities, p_group_ids, p_trace_ids) g(attributes, priority, group_id, trace_id);
+  perform signalbox._check_binary(g.payload, g.attributes, false)
+  from unnest(p_payloads, p_attributes) g(payload, attributes)
+  where g.attributes ? 'binary_content_type';
   perform signalbox._use_priority(p_queue_id, u.priority::smallint)
   from (select distinct p as priority from unnest(p_priorities) p where p > 0 order by 1) u;
   v_ids := array(select nextval('signalbox.message_id'::regclass) from generate_series(1, v_count));

@@ -194,12 +194,9 @@ begin
     end if;
     perform set_config('signalbox.admitted', signalbox._sign('admitted ' || v_queue_id), true);
   end if;
-  if v_flags & {flag.feeds_queues} > 0 and signalbox._sign('copied ' || v_queue_id) is not null then
-    v_before := coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0);
-    perform set_config('signalbox.copied', signalbox._sign('copied ' || v_queue_id), true); -- together, at the end
-  end if;
+  v_before := coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0);
   for i in 1..v_count loop
-    v_ids[i] := signalbox.send(
+    v_ids[i] := signalbox._send_message(
       send_batch.queue,
       send_batch.payloads[i],
       send_batch.attributes[i],
@@ -208,14 +205,14 @@ begin
       send_batch.group_ids[i],
       send_batch.deduplication_ids[i],
       send_batch.trace_ids[i],
-      send_batch.body_sha256s[i]
+      send_batch.body_sha256s[i],
+      false
     );
   end loop;
   if v_flags & {flag.limits_sending} > 0 then
     perform set_config('signalbox.admitted', '', true);
   end if;
-  if v_before is not null then
-    perform set_config('signalbox.copied', '', true);
+  if v_flags & {flag.feeds_queues} > 0 then
     perform signalbox._send_to_subscribers(
       v_queue_id, array(select distinct i from unnest(v_ids) i where i > v_before)
     );

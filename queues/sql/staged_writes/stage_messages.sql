@@ -78,6 +78,9 @@ begin
       stage_messages.trace_ids[i]
     )
     from generate_series(1, v_count) i;
+    perform signalbox._check_binary(g.payload, g.attributes, false)
+    from unnest(stage_messages.payloads, stage_messages.attributes) g(payload, attributes)
+    where g.attributes ? 'binary_content_type';
   end if;
   insert into signalbox.staged_write (
     stage, place, queue_id, stream_id, payloads, attributes, priorities, delay_seconds, keys, deduplication_ids,

@@ -25,7 +25,7 @@ begin
     ), ranked as materialized ( -- apart, so that no statistics make all tickets of a head the way to those of a moment
       select l.id, l.queue_id, l.sent_at, h.kind as priority
       from logged l
-      join signalbox.claim_floor h on h.queue_id = l.queue_id and h.kind <= {priority.highest}
+      join signalbox.claim_floor h on h.queue_id = l.queue_id and h.kind >= {priority.lowest}
     ), as_sent as materialized (
       select c.queue_id, c.message_id, c.ctid
       from ranked k

@@ -22,7 +22,7 @@ begin
       clock_timestamp() - q.retention_seconds * interval '1 second' as bound
     from signalbox.queue q
     join signalbox.claim_floor h on h.queue_id = q.queue_id
-      and h.kind <= {priority.highest}, lateral (select signalbox.floor_time(h.floor) as at) f
+      and h.kind >= {priority.lowest}, lateral (select signalbox.floor_time(h.floor) as at) f
     where exists (
       select from signalbox.ready r
       where r.queue_id = q.queue_id and r.priority = h.kind and r.ready_at >= f.at

@@ -76,7 +76,7 @@ INVALID: dict[str, tuple[Any, list[str]]] = {
     "attributes are no list": ({"body": 1, "attributes": []}, ["attributes"]),
     "large attributes": ({"body": 1, "attributes": {"a": "x" * 20_000}}, ["attributes"]),
     "an unknown priority": ({"body": 1, "attributes": {"priority": "urgent"}}, ["attributes.priority"]),
-    "a priority too high": ({"body": 1, "attributes": {"priority": 10}}, ["attributes.priority"]),
+    "a priority too high": ({"body": 1, "attributes": {"priority": 32768}}, ["attributes.priority"]),
     "a long correlation id": ({"body": 1, "correlationId": "x" * 201}, ["correlationId"]),
 }
 

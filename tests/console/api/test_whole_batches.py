@@ -30,7 +30,7 @@ def test_all_are_sent_in_their_order(caller: Caller, engine: Engine) -> None:
     [
         ({"body": 2, "delaySeconds": -1}, "messages[1].delaySeconds"),
         ({"delaySeconds": 1}, "messages[1].body"),
-        ({"body": 2, "attributes": {"priority": 11}}, "messages[1].attributes.priority"),
+        ({"body": 2, "attributes": {"priority": 32768}}, "messages[1].attributes.priority"),
         ({"body": "\u0000"}, "messages[1].body"),
     ],
 )

@@ -52,8 +52,8 @@ MISTAKES = [
     ("attempts:..3", "..3", "attempts: a bound is missing.", "a whole number"),
     ("attempts:1,5..3", "5..3", "The range ends before it starts.", "the lower end first"),
     ("id:9223372036854775808", "9223372036854775808", "id: cannot read this.", "up to 9223372036854775807"),
-    ("priority:12", "12", "priority: cannot read this.", "a whole number from 0 to 9"),
-    ("priority:>9,10..11", "10", "priority: cannot read this.", "a whole number from 0 to 9"),
+    ("priority:40000", "40000", "priority: cannot read this.", "a whole number from 0 to 32767"),
+    ("priority:>9,32768..40000", "32768", "priority: cannot read this.", "a whole number from 0 to 32767"),
     # durations
     ("age:1h", "1h", "age: compares durations.", "a bound such as >1h"),
     ("age:>1", "1", "age: cannot read this.", "a duration such as 90s"),

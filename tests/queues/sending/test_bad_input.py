@@ -41,7 +41,7 @@ def test_an_unknown_queue_is_named(engine: Engine, call: str, argument: None) ->
 @pytest.mark.parametrize(
     ("option", "value", "field"),
     [
-        ("priority", 10, "priority"),
+        ("priority", 32768, "priority"),
         ("priority", -1, "priority"),
         ("priority", None, "priority"),
         ("delay_seconds", -1.0, "delay_seconds"),

@@ -46,7 +46,7 @@ def test_what_is_too_large_keeps_nothing_else_back(make_engine: Made) -> None:
 
 
 def test_what_is_wrong_before_it_is_sent_is_named_at_its_place(engine: Engine) -> None:
-    answers = send_each(engine, ("a", {}), ({"nul": "\x00"}, {}), ("b", {"priority": 11}), ("c", {"group_id": ""}))
+    answers = send_each(engine, ("a", {}), ({"nul": "\x00"}, {}), ("b", {"priority": 32768}), ("c", {"group_id": ""}))
 
     assert isinstance(answers[0], int)
     fields = [answer.field for answer in answers[1:] if isinstance(answer, InvalidArgument)]
@@ -87,7 +87,7 @@ def test_what_was_tried_in_vain_takes_nothing_of_a_quota(make_engine: Made, limi
     first = engine.send("first", deduplication_id="d1")
     messages: list[tuple[object, SendOptions]] = plain(*range(30))
     messages[17] = ("other", {"deduplication_id": "d1"})
-    messages[23] = ("too urgent", {"priority": 10})
+    messages[23] = ("too urgent", {"priority": 32768})
 
     answers = send_each(engine, *messages)
 
@@ -112,7 +112,7 @@ def test_more_than_a_thousand_are_refused_together(engine: Engine) -> None:
 
 def test_a_rollback_takes_all_of_it_back(engine: Engine, connect: Connect) -> None:
     caller = engine.on(connect(autocommit=False))
-    send_each(caller, *plain(1, 2), ("x", {"priority": 10}))
+    send_each(caller, *plain(1, 2), ("x", {"priority": 32768}))
     caller.connection.rollback()
 
     assert engine.counted() == engine.recounted() == (0, 0, 0, 0, 0)
