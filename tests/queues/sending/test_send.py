@@ -145,7 +145,7 @@ def test_a_batch_takes_options_for_each_message(engine: Engine) -> None:
 def test_a_batch_is_all_or_nothing(engine: Engine) -> None:
     with pytest.raises(psycopg.Error):
         engine.rows(
-            "select signalbox.send_batch(%s, %s, priorities => %s)", engine.queue, [Jsonb(1), Jsonb(2)], [0, 10]
+            "select signalbox.send_batch(%s, %s, priorities => %s)", engine.queue, [Jsonb(1), Jsonb(2)], [0, 32768]
         )
 
     assert engine.receive(10) == []
