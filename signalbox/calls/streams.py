@@ -162,7 +162,7 @@ def append_batch(
     column = arguments.column(
         "attributes", none if attributes is None else attributes, len(payloads), arguments.unchecked
     )
-    types = content_types and arguments.column("content_types", content_types, len(payloads), arguments.optional_text)
+    types = arguments.column("content_types", content_types or none, len(payloads), arguments.optional_text)
     texts, own = encode_payloads(payloads, column, types)
     marked = [carried(attribute, None) for attribute in own or none]
     traces = arguments.column("trace_ids", trace_ids or [None] * len(marked), len(payloads), arguments.optional_text)
