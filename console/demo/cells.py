@@ -36,7 +36,7 @@ DOWN_SECONDS = 60.0
 MOVED_PARTITIONS = 8
 DELAYED_MESSAGES = 120
 LONGEST_DELAY_SECONDS = 1_800.0
-"""The old cell of the moving part still hands out delayed messages: so the move is under way for this long."""
+"""The old cell of the move still hands out delayed messages, so that the move takes this long."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _migrate(cells: Sequence[DemoCell]) -> None:
 
 
 def _start_move(names: Sequence[str]) -> None:
-    """Move a part of the queue to the next cell. Delayed messages stay with the old one until their time."""
+    """Move a part of the queue to the next cell. Delayed messages stay in the old one until they are due."""
     first: Placement = fleet.placements(QUEUE)[0]
     moving = first.partitions[:MOVED_PARTITIONS]
     target = names[(names.index(first.cell) + 1) % len(names)]

@@ -236,3 +236,15 @@ def test_a_worker_takes_from_every_cell(cells: Cells, tmp_path: Path) -> None:
 
         asyncio.run(work())
     assert len(notes.said("ran")) == 4
+
+
+def test_a_queue_on_several_cells_is_no_end_of_a_subscription(cells: Cells) -> None:
+    queue, other = placed("a", "b"), placed("a")
+    with cells.connect("a") as a, signalbox.Client(a) as client:
+        for source, target in ((queue, other), (other, queue)):
+            with pytest.raises(signalbox.InvalidArgument, match="several cells"):
+                client.subscribe(source, target)
+        client.create_stream(stream := f"stream-{uuid.uuid4().hex[:8]}")
+        with pytest.raises(signalbox.InvalidArgument, match="several cells") as refused:
+            client.create_group(stream, "feeds", queue=queue)
+    assert refused.value.field == "queue"
