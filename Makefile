@@ -17,8 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
-demo: $(PRODUCT) ## Start everything on this machine, with traffic to look at
-	$(BIN)/python manage.py demo
+demo: $(PRODUCT) ## Start everything on this machine, with traffic to look at; CELLS=3 starts a fleet
+	$(BIN)/python manage.py demo $(if $(CELLS),--cells $(CELLS))
 
 observe: $(PRODUCT) ## The demo with Prometheus and Alertmanager, where these are installed
 	$(BIN)/python manage.py demo --observe

@@ -11,33 +11,45 @@ from typing import Any
 import django
 import psycopg
 
+from signalbox import AsyncClient
+from signalbox.connections.unavailable import Unavailable
+from signalbox.fleet.async_client import AsyncFleetClient
+from signalbox.fleet.map import is_fleet, seed_of
+
 COMPANIES = ("acme-eu", "acme-us", "umbrella", "hooli", "stark", "wayne")
 
 
 def run() -> None:
     """Send until the process is stopped."""
     django.setup()
+    from console.demo import cells
     from console.demo.scenery import QUEUES
     from queues.database.connections import dsn
 
-    asyncio.run(_send_all([(queue.name, queue.sent_per_second) for queue in QUEUES], dsn()))
+    here, fleet = dsn(), cells.address()
+    senders = [(queue.name, queue.sent_per_second, here) for queue in QUEUES]
+    if fleet:
+        senders.append((cells.QUEUE, cells.SENT_PER_SECOND, fleet))
+    asyncio.run(_send_all(senders))
 
 
-async def _send_all(streams: list[tuple[str, float]], dsn: str) -> None:
-    await asyncio.gather(*(_send(queue, per_second, dsn) for queue, per_second in streams))
+async def _send_all(senders: list[tuple[str, float, str]]) -> None:
+    await asyncio.gather(*(_send(*sender) for sender in senders))
 
 
-async def _send(queue: str, per_second: float, dsn: str) -> None:
-    from signalbox import AsyncClient
-
-    client = AsyncClient(dsn)
+async def _send(queue: str, per_second: float, url: str) -> None:
+    client = _client(url)
     while True:
         await asyncio.sleep(random.expovariate(per_second))
         payload, options = MESSAGES[queue]()
         try:
             await client.send(queue, payload, trace_id=uuid.uuid4().hex, **options)
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, Unavailable):
             await asyncio.sleep(1)  # the database restarts; a real sender would retry too
+
+
+def _client(url: str) -> AsyncClient | AsyncFleetClient:
+    return AsyncFleetClient(seed_of(url)) if is_fleet(url) else AsyncClient(url)
 
 
 def order() -> tuple[Any, dict[str, Any]]:
@@ -104,6 +116,11 @@ def ledger_entry() -> tuple[Any, dict[str, Any]]:
     return {"entry": random.randint(1, 10**6), "book": random.choice(("sales", "refunds"))}, {}
 
 
+def page_view() -> tuple[Any, dict[str, Any]]:
+    path = random.choice(("/", "/cart", "/search", "/product"))
+    return {"path": path, "milliseconds": random.randint(20, 900)}, {"group_id": f"visitor-{random.randint(1, 1000)}"}
+
+
 def invoice() -> tuple[Any, dict[str, Any]]:
     return {"invoice": f"INV-{random.randint(1000, 9999)}", "pages": random.randint(1, 6)}, {}
 
@@ -118,6 +135,7 @@ MESSAGES: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
     "reminders": reminder,
     "ledger-export": ledger_entry,
     "invoices-pdf": invoice,
+    "page-views": page_view,
 }
 """What each queue receives: a payload, and options of send."""
 

@@ -23,10 +23,11 @@ OUTAGE_SECONDS = 75
 def run() -> None:
     """Work until SIGTERM or SIGINT."""
     django.setup()
+    from console.demo import cells
     from console.demo.scenery import FED, QUEUES
     from queues.database.connections import dsn
 
-    address = dsn()
+    address, fleet = dsn(), cells.address()
     workers = [
         Worker(
             address,
@@ -39,6 +40,8 @@ def run() -> None:
         for queue in (*QUEUES, *FED)
         if queue.handler
     ]
+    if fleet:
+        workers.append(Worker(fleet, cells.QUEUE, "console.demo.workers:page_views", concurrency=4, stop_grace=3))
     worker.run(workers)
 
 
@@ -124,6 +127,10 @@ def shipments(message: Message) -> None:
 
 async def large_orders(message: Message) -> None:
     await _work(0.1, 0.3)
+
+
+async def page_views(message: Message) -> None:
+    await _work(0.01, 0.1)
 
 
 async def returns(message: Message) -> None:

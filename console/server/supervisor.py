@@ -34,9 +34,20 @@ class Part:
 
     name: str
     command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables in addition to those of all parts."""
+    down_seconds: float = 0.0
+    """Seconds after which it is started again when it has ended."""
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
+    ended_at: float | None = None
     deaths: int = 0
+
+    @property
+    def starts_again_at(self) -> float:
+        """The time at which a part that has ended is started again."""
+        ended_at = self.started_at if self.ended_at is None else self.ended_at
+        return max(self.started_at + RESTART_SECONDS, ended_at + self.down_seconds)
 
 
 @dataclass
@@ -70,20 +81,22 @@ class Supervisor:
         with (self.logs / f"{part.name}.log").open("ab") as log:
             part.process = subprocess.Popen(
                 part.command,
-                env=self.environment,
+                env={**self.environment, **part.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
                 preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has no other threads yet
             )
-        part.started_at = time.monotonic()
+        part.started_at, part.ended_at = time.monotonic(), None
 
     def _watch(self) -> None:
         for part in self.parts:
             if part.process is None or part.process.poll() is None:
                 continue
-            if time.monotonic() - part.started_at < RESTART_SECONDS:
+            if part.ended_at is None:
+                part.ended_at = time.monotonic()
+            if time.monotonic() < part.starts_again_at:
                 continue
             part.deaths += 1
             self.say(f"{part.name} ended with {part.process.returncode} and is restarted; see {part.name}.log")

@@ -57,7 +57,7 @@ def _enter(cell: Cell, home: str, other: psycopg.Connection[Any] | None, actor: 
 
 
 def place(queue: str, names: Sequence[str], *, actor: str, reason: str = "") -> list[Move]:
-    """Place a queue of this cell on these cells, its partitions dealt to them in turn; returns the moves to the others.
+    """Place a queue of this cell on these cells, an equal range of partitions each; returns the moves to the others.
 
     The queue is made in each cell with the settings that it has here. The moves of an empty queue end at once; of
     another, this cell hands out what it has.
@@ -72,7 +72,8 @@ def place(queue: str, names: Sequence[str], *, actor: str, reason: str = "") -> 
         audit.record(actor, "fleet.place", template, reason, {"cells": [cell.name for cell in known]})
     started: list[Move] = []
     for index, cell in enumerate(known):
-        started += start(queue, range(index, PARTITIONS, len(known)), cell.name, actor=actor, reason=reason)
+        share = range(index * PARTITIONS // len(known), (index + 1) * PARTITIONS // len(known))
+        started += start(queue, share, cell.name, actor=actor, reason=reason)
     return [advance(move.move_id) for move in started]
 
 

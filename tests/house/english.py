@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,7 +122,8 @@ def spaced(pattern: str) -> str:
     return r"(?<![\w/-])(?:" + re.sub(r"(?<!\[) (?!-)", r"\\s+", pattern) + r")(?![\w/])"
 
 
-ANY_RULE = re.compile("|".join(spaced(rule.pattern) for rule in RULES), re.IGNORECASE)
+# One place to begin at, and lower case: ten times faster than a pattern a rule without regard to case.
+ANY_RULE = re.compile(spaced("|".join(rule.pattern for rule in RULES)))
 
 
 class Finding(NamedTuple):
@@ -162,8 +164,11 @@ def check_piece(path: str, piece: Piece, allowed: re.Pattern[str]) -> Iterator[F
     """Mistakes in one piece of prose."""
     if piece.kind == "docstring":
         yield from check_docstring(path, piece)
-    text = blank(allowed, blank(INLINE_CODE, piece.text))
-    for rule in RULES if ANY_RULE.search(text) else ():
+    text = blank(INLINE_CODE, piece.text)
+    if not ANY_RULE.search(text.lower()):
+        return
+    text = blank(allowed, text)
+    for rule in RULES:
         if piece.kind in rule.kinds and re.search(rule.rooms, path) and not re.search(rule.elsewhere, path):
             for match in re.finditer(spaced(rule.pattern), text, re.IGNORECASE):
                 found = " ".join(match[0].split())
@@ -184,11 +189,16 @@ def allowances() -> list[str]:
     return [re.escape(line.split("|")[0].strip()).replace(r"\ ", " ") for line in lines]
 
 
+@cache
+def anything_allowed() -> re.Pattern[str]:
+    """Pattern of all phrases that rules overlook."""
+    return re.compile("|".join(map(spaced, allowances())), re.IGNORECASE)
+
+
 def check(path: Path) -> list[Finding]:
     """Mistakes in one file."""
     name = path.relative_to(ROOT).as_posix()
-    allowed = re.compile("|".join(map(spaced, allowances())), re.IGNORECASE)
-    found = [finding for piece in prose(path) for finding in check_piece(name, piece, allowed)]
+    found = [finding for piece in prose(path) for finding in check_piece(name, piece, anything_allowed())]
     return found + (list(check_lines(name, path.read_text())) if path.suffix == ".md" else [])
 
 

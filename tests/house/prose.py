@@ -6,9 +6,7 @@ Code inside prose is blanked out, so that rules about words see words only; line
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +24,14 @@ EXPRESSIONS = re.compile(
 )
 INLINE_CODE = re.compile(r"``[^`]*``|`[^`]*`")
 LITERAL = re.compile(r"'((?:[^']|'')*)'")
+# A string of Python, in which # begins nothing, or a comment.
+STRING_OR_COMMENT = re.compile(
+    r"\"{3}(?:[^\"\\]|\\.|\"(?!\"\"))*\"{3}|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"
+    r"|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#(?P<comment>[^\n]*)",
+    re.DOTALL,
+)
+HAVE_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+WORDLESS = (ast.Name, ast.expr_context, ast.operator, ast.cmpop)
 
 
 class Piece(NamedTuple):
@@ -60,7 +66,7 @@ def comment_blocks(lines: list[tuple[int, str]]) -> Iterator[Piece]:
 
 def docstring_of(node: ast.AST) -> ast.Constant | None:
     """Constant that holds the docstring of a module, class or function."""
-    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
+    if not isinstance(node, HAVE_DOCSTRINGS) or not node.body:
         return None
     first = node.body[0]
     value = first.value if isinstance(first, ast.Expr) else None
@@ -86,28 +92,35 @@ def python_nodes(root: ast.AST) -> Iterator[Piece]:
     nodes = [root]
     while nodes:
         node = nodes.pop()
-        docstring = docstring_of(node)
-        if docstring:
-            yield Piece(docstring.lineno, "docstring", str(docstring.value))
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield Piece(node.lineno, "name", words_of_name(node.name))
-        text = literal_text(node)
-        if text is None:
-            children = ast.iter_child_nodes(node)
-            nodes += [one for one in children if docstring is None or getattr(one, "value", None) is not docstring]
-        elif " " in text.strip() and not MACHINE_TEXT.match(text):
-            yield Piece(getattr(node, "lineno", 1), "text", blank(INLINE_CODE, text))
+        if isinstance(node, HAVE_DOCSTRINGS):
+            docstring = docstring_of(node)
+            if docstring:
+                yield Piece(docstring.lineno, "docstring", str(docstring.value))
+            if not isinstance(node, ast.Module):
+                yield Piece(node.lineno, "name", words_of_name(node.name))
+            nodes += [
+                one for one in children(node) if docstring is None or getattr(one, "value", None) is not docstring
+            ]
+        elif not isinstance(node, ast.Constant | ast.JoinedStr):
+            nodes += children(node)
+        elif (text := literal_text(node)) and " " in text.strip() and not MACHINE_TEXT.match(text):
+            yield Piece(node.lineno, "text", blank(INLINE_CODE, text))
+
+
+def children(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes right below a node, apart from names and contexts, which hold no prose."""
+    for value in vars(node).values():
+        for one in value if isinstance(value, list) else (value,):
+            if isinstance(one, ast.AST) and not isinstance(one, WORDLESS):
+                yield one
 
 
 def python_prose(text: str) -> Iterator[Piece]:
     """Prose of a Python module."""
     yield from python_nodes(ast.parse(text))
-    if "#" not in text:  # to find comments takes longer than all else
-        return
-    comments = [
-        token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT
-    ]
-    yield from comment_blocks([(token.start[0], blank(INLINE_CODE, token.string.lstrip("# "))) for token in comments])
+    found = (match for match in STRING_OR_COMMENT.finditer(text) if match["comment"] is not None)
+    comments = [(line_at(text, match.start()), match["comment"].lstrip("# ")) for match in found]
+    yield from comment_blocks([(line, blank(INLINE_CODE, comment)) for line, comment in comments])
 
 
 def sql_prose(text: str) -> Iterator[Piece]:

@@ -379,6 +379,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_fleet_take_keys": ("signalbox._fleet_take_keys(%(queue)s, '{}', '{}', '{}', '{}', '{}')", 0),
     "_place": ("signalbox._place(null, 'a', null, 'settled', 1)", NOTHING),
     "_waits_for_source": ("signalbox._waits_for_source(%(queue)s, 'group')", False),
+    "_refuse_placed": ("signalbox._refuse_placed('queue', q) from signalbox.queue q where q.name = %(queue)s", NOTHING),
     "_check_movable": ("signalbox._check_movable(q) from signalbox.queue q where q.name = %(queue)s", NOTHING),
     "_fleet_changes": ("signalbox._fleet_changes(0)", None),
     "_fleet_copy": ("signalbox._fleet_copy('{}')", Refusal("SB400")),

@@ -3,6 +3,7 @@
 import secrets
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +11,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.access.api_keys.keys import NewKey
-from console.demo import history, monitoring, scenery, sqs
+from console.demo import cells, history, monitoring, scenery, sqs
+from console.demo.cells import DemoCell
 from console.demo.monitoring import Monitoring
 from console.environment import variables_of_parts
 from console.server import parts
@@ -33,12 +35,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--messages", type=int, default=0, metavar="N", help="first load N messages of history")
+        parser.add_argument(
+            "--cells", type=int, default=1, metavar="N", help=f"cells of a fleet, 1 to {cells.MAX_CELLS}"
+        )
         parser.add_argument("--observe", action="store_true", help="with Prometheus and Alertmanager, if installed")
         parser.add_argument("--load-only", action="store_true", help="load the history and end")
 
     def handle(self, *args: Any, messages: int, load_only: bool, observe: bool, **options: Any) -> None:
         if not 0 <= messages <= 100_000_000:
             raise CommandError("--messages must be from 0 to 100000000")
+        if not 1 <= options["cells"] <= cells.MAX_CELLS:
+            raise CommandError(f"--cells must be from 1 to {cells.MAX_CELLS}")
         if not load_only:
             require_free_port(settings.PORT)
         watching = self._monitoring() if observe else None
@@ -51,15 +58,16 @@ class Command(BaseCommand):
         if load_only:
             scenery.close_accounts()
             return
+        others = cells.build(options["cells"])
         key = scenery.make_key()
         token = settings.ALERTMANAGER_TOKEN or secrets.token_urlsafe(32)
         sqs_port = sqs.port()
         supervisor = Supervisor(
-            [*_parts(), *(watching.parts(settings.SIGNALBOX_HOME / "observe", token) if watching else [])],
+            [*_parts(others), *(watching.parts(settings.SIGNALBOX_HOME / "observe", token) if watching else [])],
             _environment() | {"SQS_PORT": str(sqs_port)} | ({"ALERTMANAGER_TOKEN": token} if watching else {}),
             logs=settings.SIGNALBOX_HOME / "logs",
             say=self.stderr.write,
-            on_started=lambda: self._welcome(supervisor, watching, key, sqs_port),
+            on_started=lambda: self._welcome(supervisor, watching, key, sqs_port, others),
         )
         on_signals(supervisor.stop, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         try:
@@ -78,9 +86,17 @@ class Command(BaseCommand):
             require_free_port(port)
         return found
 
-    def _welcome(self, supervisor: Supervisor, watching: Monitoring | None, key: NewKey, sqs_port: int) -> None:
+    def _welcome(
+        self,
+        supervisor: Supervisor,
+        watching: Monitoring | None,
+        key: NewKey,
+        sqs_port: int,
+        others: Sequence[DemoCell],
+    ) -> None:
         if not wait_until_ready(supervisor):
             return
+        cells.leave(others)
         programs = "" if watching is None else WATCHING.format(watching.prometheus_port, watching.alertmanager_port)
         until = invented.end_of_invention()
         made_up = "" if until is None else HISTORY.format(until)
@@ -93,13 +109,13 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
                for http://{HOST}:{settings.PORT}/v1/docs, until the demo ends
 {sqs.lines(key, sqs_port)}  logs         {settings.SIGNALBOX_HOME / "logs"}
   alerts       mailed as files to {settings.EMAIL_FILE_PATH}
-{made_up}{programs}
+{cells.lines(supervisor.parts)}{made_up}{programs}
 Ctrl-C stops everything; the data is kept.""")
 
 
-def _parts() -> list[Part]:
+def _parts(others: Sequence[DemoCell]) -> list[Part]:
     traffic = [Part(name, [sys.executable, "-m", f"console.demo.{name}"]) for name in TRAFFIC]
-    return [*parts.together(), *traffic]
+    return [*parts.together(), *cells.parts(others), *traffic]
 
 
 def _environment() -> dict[str, str]:

@@ -24,7 +24,7 @@ class Command(VerbCommand):
         add.add_argument("url", help="its database (postgresql://...) without a password")
         add.add_argument("--region", default="", help="where it stands")
         status = verbs.add_parser("status", help="the cells, where each queue is, and moves under way")
-        place = verbs.add_parser("place", help="place a queue on cells, its 64 partitions dealt to them in turn")
+        place = verbs.add_parser("place", help="place a queue on cells, an equal range of its 64 partitions on each")
         place.add_argument("queue", help="a queue of this cell")
         place.add_argument("cells", nargs="+", metavar="CELL", help="names of cells")
         move = verbs.add_parser("move", help="move partitions of a queue to a cell; `fleet run` carries it out")

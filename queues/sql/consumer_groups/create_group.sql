@@ -29,6 +29,7 @@ begin
     if not found then
       perform signalbox._refuse_unknown_queue(create_group.queue); -- a queue of another tenant is unknown too
     end if;
+    perform signalbox._refuse_placed('queue', q) from signalbox.queue q where q.queue_id = v_queue_id;
     if create_group.queue_window is null or create_group.queue_window not between 1 and 100000 then
       perform signalbox._refuse('queue_window', 'must be from 1 to 100000 messages');
     end if;

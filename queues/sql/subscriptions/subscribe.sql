@@ -20,6 +20,8 @@ begin
   perform pg_advisory_xact_lock(hashtext('signalbox.subscriptions'), 0); -- so that two calls together make no circle
   v_source := signalbox._subscribed_queue('source', subscribe.source);
   v_target := signalbox._subscribed_queue('target', subscribe.target, v_source.tenant_id);
+  perform signalbox._refuse_placed('source', v_source);
+  perform signalbox._refuse_placed('target', v_target);
   if subscribe.delay_seconds is not null and (subscribe.delay_seconds between 0 and 31536000) is not true then
     perform signalbox._refuse(
       'delay_seconds', format('is %s: it must be from 0 to 31536000 (a year)', subscribe.delay_seconds)

@@ -64,5 +64,6 @@ def test_the_package_has_compiled_files_alone(package: Path) -> None:
     assert not [name for name in packed if name.startswith(("src/", "test/", "node_modules/"))]
 
 
-def test_the_lock_file_names_no_registry() -> None:
-    assert '"resolved"' not in (SOURCES / "package-lock.json").read_text()
+@pytest.mark.parametrize("folder", [SOURCES, Path(__file__).parent / "lints"], ids=lambda folder: folder.name)
+def test_the_lock_files_name_no_registry(folder: Path) -> None:
+    assert '"resolved"' not in (folder / "package-lock.json").read_text()

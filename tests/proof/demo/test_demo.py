@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -31,7 +32,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def demo(home: Path) -> Iterator[Demo]:
-    running = Demo(home)
+    running = Demo(home, "--cells", "2")
     try:
         running.wait_until_up()
         yield running
@@ -187,6 +188,18 @@ class TestDemo:
         eventually(
             lambda: value(database, "select last_value from signalbox.message_id") > before + 50, "traffic again"
         )
+
+    def test_a_cell_that_is_killed_is_silent_and_the_other_goes_on(
+        self, demo: Demo, database: psycopg.Connection[Any]
+    ) -> None:
+        page = demo.log_in("viewer")
+        eventually(lambda: "draining" in page("/fleet"), "a move under way")
+        (process,) = re.findall(r"cell-2 +`kill (\d+)`", "".join(demo.said))
+        os.kill(int(process), signal.SIGTERM)
+        eventually(lambda: "cell-2 is silent" in page("/fleet"), "silence")
+        taken = "select count(*) from signalbox.message join signalbox.queue using (queue_id) where name = 'page-views'"
+        before = value(database, taken)
+        eventually(lambda: value(database, taken) > before + 20, "sends to the other cell")
 
     def test_ctrl_c_leaves_no_process_and_no_login(self, demo: Demo, home: Path) -> None:
         assert demo.interrupt() == 0

@@ -25,7 +25,7 @@ from tests.signalbox.worker.handlers import record
 from tests.signalbox.worker.workers import PATIENCE, Notes
 
 KEYS = {
-    cell: [f"key-{n}" for n in range(400) if partition_of(f"key-{n}") % 2 == at][:40] for at, cell in enumerate("ab")
+    cell: [f"key-{n}" for n in range(400) if partition_of(f"key-{n}") // 32 == at][:40] for at, cell in enumerate("ab")
 }
 """Keys of the partitions of each cell, where a queue is dealt to a and b."""
 
@@ -113,15 +113,15 @@ def test_a_cell_without_a_part_refuses_every_message(cells: Cells) -> None:
 
 
 def test_fifo_messages_without_a_group_are_one_group_of_one_cell(cells: Cells) -> None:
-    queue = placed("a", "b", mode="fifo")
+    queue = placed("b", "a", mode="fifo")
     with cells.client() as client:
         for number in range(10):
             client.send(queue, number, deduplication_id=str(number))
         got = [client.receive(queue) for _ in range(2)]
         assert [len(messages) for messages in got] == [1, 0], "the second waits for the first"
-    assert partition_of("") % 2 == 1, "the cell b"
+    assert partition_of("") // 32 == 0, "the cell b"
     with cells.connect("a") as a, pytest.raises(psycopg.DatabaseError):
-        raw_send(a, queue, deduplication_id=KEYS["a"][0])
+        raw_send(a, queue, deduplication_id=KEYS["b"][0])
 
 
 def test_an_old_map_costs_one_more_round_trip(cells: Cells) -> None:
@@ -236,3 +236,15 @@ def test_a_worker_takes_from_every_cell(cells: Cells, tmp_path: Path) -> None:
 
         asyncio.run(work())
     assert len(notes.said("ran")) == 4
+
+
+def test_a_queue_on_several_cells_is_no_end_of_a_subscription(cells: Cells) -> None:
+    queue, other = placed("a", "b"), placed("a")
+    with cells.connect("a") as a, signalbox.Client(a) as client:
+        for source, target in ((queue, other), (other, queue)):
+            with pytest.raises(signalbox.InvalidArgument, match="several cells"):
+                client.subscribe(source, target)
+        client.create_stream(stream := f"stream-{uuid.uuid4().hex[:8]}")
+        with pytest.raises(signalbox.InvalidArgument, match="several cells") as refused:
+            client.create_group(stream, "feeds", queue=queue)
+    assert refused.value.field == "queue"
