@@ -44,7 +44,7 @@ class Beside:
 
 
 def read(request: HttpRequest) -> Beside | None:
-    """Read the cells; None where no queue is placed."""
+    """Read the cells; None where there is one cell."""
     if not is_fleet(request):
         return None
     readings = read_fleet()

@@ -22,12 +22,14 @@ class Conditions:
     unsafe: Sequence[Unsafe] = ()
     maintenance: Maintenance | None = None
     clock_ahead_seconds: float = 0.0
+    has_other_cells: bool = False
+    """The directory of the fleet has a second cell."""
 
 
 def read_conditions() -> Conditions:
     """Read the conditions with one query."""
     row = named_row(_QUERY, {"names": [*MUST_BE_ON, READ_ONLY]})
-    settings, ahead = row.pop("settings"), row.pop("clock_ahead_seconds")
+    settings, ahead, others = (row.pop(name) for name in ("settings", "clock_ahead_seconds", "has_other_cells"))
     settings = json.loads(settings) if isinstance(settings, str) else settings
     maintenance = Maintenance(**row) if row["started_by"] else None
-    return Conditions(settings.get(READ_ONLY) == "on", judge(settings), maintenance, ahead)
+    return Conditions(settings.get(READ_ONLY) == "on", judge(settings), maintenance, ahead, others)

@@ -35,6 +35,11 @@ def _cell_of(number: int) -> str:
     return "ab"[partition_of(f"group-{number}") // 32]
 
 
+def test_the_sidebar_has_the_page_as_soon_as_a_second_cell_is_added(cells: Cells, viewer: Browser) -> None:
+    standings.forget()
+    assert 'href="/fleet"' in viewer.see("/streams").html
+
+
 def test_the_page_shows_cells_placements_moves_and_the_overview_adds_cells_up(
     cells: Cells, queue: str, viewer: Browser
 ) -> None:
