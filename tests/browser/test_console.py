@@ -32,6 +32,29 @@ def test_numbers_follow_the_queue_without_a_reload(open_console: OpenConsole, en
 
 
 @pytest.mark.proof
+def test_a_notice_leaves_with_a_later_update_or_by_its_button(open_console: OpenConsole, engine: Engine) -> None:
+    page = open_console()
+    page.clock.install()
+    page.goto(f"/queues/{engine.queue}")
+    page.get_by_text("Pause…").click()
+    page.fill("#pause-reason", "by hand")
+    page.press("#pause-reason", "Enter")
+    notice, legend = page.locator("#notices .notice"), page.locator(".legend").first
+
+    for number, seen in ((1, 1), (2, 0)):
+        engine.send()
+        engine.value("select signalbox.aggregate_counters()")
+        expect(legend).to_contain_text(f"ready {number}")
+        expect(notice).to_have_count(seen)
+        page.clock.fast_forward(12_000)
+
+    page.get_by_role("button", name="Resume", exact=True).click()
+    page.get_by_role("button", name="Dismiss").click()
+    expect(notice).to_have_count(0)
+    expect(page.locator("main h1")).to_be_focused()
+
+
+@pytest.mark.proof
 def test_selecting_rows_holds_updates_and_says_so(open_console: OpenConsole, scene: DeadLetterScene) -> None:
     scene.add_dead(3)
     page = open_console()

@@ -4,6 +4,7 @@ import "./live/swaps.js"; // first: the other modules adjust what an update has 
 import "./live/answers.js";
 import "./live/updates.js";
 import "./live/outage.js";
+import "./live/notices.js";
 import "./times.js";
 import "./suggestions.js";
 import "./filter.js";
