@@ -27,7 +27,13 @@ NEXT_FAILURE = "Applies when a delivery fails next."
 MAX_SECONDS = 31_536_000.0  # one year: longer delays are calendar entries, not messages
 
 
-_SPELLINGS = {"Dead letter queue": "Dead-letter queue", "Dedup": "Deduplication", "Fifo": "FIFO", "eta": "ETA"}
+_SPELLINGS = {
+    "Dead letter queue": "Dead-letter queue",
+    "Dedup": "Deduplication",
+    "Fifo": "FIFO",
+    "Max receives": "Max delivery attempts",
+    "eta": "ETA",
+}
 _SINGULAR = {"seconds": "second", "messages": "message", "deliveries": "delivery", "bytes": "byte", "queues": "queue"}
 
 

@@ -72,7 +72,7 @@ class ErasureForm(forms.Form):
     since = MomentField(help_text="Messages sent at or after this time.")
     until = MomentField(help_text="Messages sent before this time.")
     rows_per_second = forms.IntegerField(
-        label="Pace", min_value=1, max_value=MAX_ROWS_PER_SECOND, initial=USUAL_ROWS_PER_SECOND
+        label="Rate", min_value=1, max_value=MAX_ROWS_PER_SECOND, initial=USUAL_ROWS_PER_SECOND
     )
     reason = required_reason("The person who asked for the erasure. The audit keeps this text, and not the value.")
     confirmation = forms.CharField(label="Type erase", max_length=20, required=False)

@@ -40,7 +40,7 @@ LENGTHS = {
     "240": "4 hours",
     "480": "8 hours",
     "1440": "1 day",
-    "0": "not known",
+    "0": "unknown",
 }
 
 
@@ -49,7 +49,7 @@ class MaintenanceForm(forms.Form):
 
     reason = required_reason("Shown on every page.")
     minutes = forms.ChoiceField(
-        label="Announced for",
+        label="Expected duration",
         choices=list(LENGTHS.items()),
         initial="60",
         help_text="Shown to people and senders. Maintenance lasts until an administrator ends it.",

@@ -83,8 +83,8 @@ class Past:
             self.draw("Messages", depths(self._highest), f"maximum per {self.step_words}"),
             self._flow(),
             self._age(alert_age_seconds),
-            self.draw("Wait until received", self._shares("waits"), f"first deliveries, {ESTIMATED}", wording.span),
-            self.draw("Work until acknowledged", self._shares("work"), ESTIMATED, wording.span),
+            self.draw("Queue latency", self._shares("waits"), f"first deliveries, {ESTIMATED}", wording.span),
+            self.draw("Processing time", self._shares("work"), ESTIMATED, wording.span),
             self.draw("Failures per second", failures, f"average per {self.step_words}", wording.rate),
             self._dead(),
         ]
@@ -169,10 +169,8 @@ class Days(Past):
         return [
             self.draw("Messages", flow, f"{each}, of those that have ended"),
             self.draw("Failures", failures, each),
-            self.draw("Wait until received", self._shares("wait"), f"{waited}; {how}", wording.span),
-            self.draw(
-                "Work until acknowledged", self._shares("work"), f"of what was acknowledged; {how}", wording.span
-            ),
+            self.draw("Queue latency", self._shares("wait"), f"{waited}; {how}", wording.span),
+            self.draw("Processing time", self._shares("work"), f"of completed messages; {how}", wording.span),
         ]
 
     of_dead_letters = of_work

@@ -33,7 +33,9 @@ class Cause(StrEnum):
 
     @property
     def words(self) -> str:
-        return self.value.replace("_", " ").capitalize()
+        """Return the name of the cause as pages show it."""
+        words = "groups blocked by dead letters" if self is Cause.LANES_BLOCKED else self.value.replace("_", " ")
+        return words.capitalize()
 
 
 class Page(StrEnum):

@@ -29,7 +29,7 @@ def test_a_refused_form_takes_the_focus_and_leaves_back_alone(
     page.get_by_role("button", name="Review changes").click()
 
     expect(page.locator("#form-errors")).to_be_focused()
-    page.get_by_role("link", name="Max receives").click()
+    page.get_by_role("link", name="Max delivery attempts").click()
     expect(page.locator("#id_max_receives")).to_be_focused()
     complaints.clear()  # the browser reports each page with a status of refusal
     page.goto("/masking")

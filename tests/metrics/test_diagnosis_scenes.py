@@ -107,7 +107,7 @@ def test_a_queue_that_never_had_a_consumer(make_scene: Scenes) -> None:
     diagnosis = scene.diagnose()
 
     assert found(diagnosis) == [Cause.CONSUMER_OUTAGE]
-    assert diagnosis.sentence == "No consumer in the last minute, nor in the day before; 3 messages wait."
+    assert diagnosis.sentence == "No consumer seen for 24 h; 3 messages wait."
 
 
 def test_consumers_without_a_name_are_no_outage(make_scene: Scenes) -> None:
@@ -153,7 +153,7 @@ def test_poison_messages(make_scene: Scenes) -> None:
 
     assert found(diagnosis) == [Cause.POISON_DATA]
     assert "24 of 30 deliveries failed" in diagnosis.sentence
-    assert "100\xa0% of them of CorruptImageError, and 8 died" in diagnosis.sentence
+    assert "100\xa0% of them of CorruptImageError; 8 new dead letters" in diagnosis.sentence
 
 
 def test_consumers_that_became_slower(make_scene: Scenes) -> None:
@@ -204,7 +204,7 @@ def test_fewer_consumers(make_scene: Scenes) -> None:
     diagnosis = scene.diagnose()
 
     assert found(diagnosis) == [Cause.FEWER_CONSUMERS]
-    assert diagnosis.sentence.startswith("Fewer consumers: 1 of 5 seen within the hour are left, and ")
+    assert diagnosis.sentence.startswith("Consumers dropped from 5 to 1 within the hour; throughput fell to ")
 
 
 def test_a_busy_worker_is_not_taken_for_a_crashed_one(make_scene: Scenes) -> None:
@@ -237,7 +237,7 @@ def test_something_behind_the_consumers_gives_way(make_scene: Scenes) -> None:
 
     assert found(diagnosis) == [Cause.DOWNSTREAM_THROTTLING]
     assert "20 of 25 deliveries failed" in diagnosis.sentence
-    assert "100\xa0% of them with TooManyRequests, and are tried again; 0 died." in diagnosis.sentence
+    assert "100\xa0% of them with TooManyRequests, and are tried again; 0 new dead letters." in diagnosis.sentence
 
 
 def test_a_hot_key(make_scene: Scenes) -> None:

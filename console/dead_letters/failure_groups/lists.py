@@ -22,7 +22,7 @@ from queues.failure_groups.order import Sort
 
 FEW_GROUPS = 10
 
-SORT_LABELS = {Sort.WORST: "Worst first", Sort.NEWEST: "Newest first"}
+SORT_LABELS = {Sort.WORST: "Most affected", Sort.NEWEST: "Newest"}
 
 
 @dataclass(frozen=True)

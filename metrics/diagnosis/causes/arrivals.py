@@ -62,8 +62,8 @@ def _found(evidence: Evidence, burst: Flow, before: Flow) -> Found:
             Figure("done_per_second_before", before.acked_per_second, "done before", speed(before.acked_per_second)),
         ),
         proof=Proof(Page.HISTORY, "the chart of what was sent and acked"),
-        advice="Ask who sends, and whether it was meant. Add workers if it has to be done sooner than it drains; a"
-        " publish rate (publish_rate_per_second) holds back what should not come again.",
+        advice="Check whether the burst is expected. Add workers to drain it sooner; a publish rate"
+        " (publish_rate_per_second) limits later bursts.",
     )
 
 

@@ -23,10 +23,12 @@ def consumer_outage(evidence: Evidence) -> Found | str:
     if numbers.out_per_second != 0 and (evidence.minute is None or evidence.minute.acked != 0):
         return f"{speed(numbers.out_per_second)} leave"
     ago = f"{span(last)} ago"
-    seen = f"the last was seen {ago}" if last is not None else "nor in the day before"
+    short = (
+        f"No consumer in the last minute, the last was seen {ago}" if last is not None else "No consumer seen for 24 h"
+    )
     return Found(
-        sentence=f"No consumer in the last minute, {seen}; {_waiting(evidence)}.",
-        short=f"No consumer in the last minute, {seen}.",
+        sentence=f"{short}; {_waiting(evidence)}.",
+        short=f"{short}.",
         figures=(
             Figure("consumers", 0, "consumers in the last minute", "0"),
             Figure("consumers_gone", evidence.consumers_gone, "in the hour before", number(evidence.consumers_gone)),
@@ -141,10 +143,10 @@ def fewer_consumers(evidence: Evidence) -> Found | str:
     if not evidence.does_less:
         share = "an unknown share" if evidence.done_share is None else f"{percent(evidence.done_share)} as much"
         return f"{number(gone)} gone within the hour, but {share} is done as before"
-    done = f"{percent(evidence.done_share or 0.0)} of what was done before is done now"
+    fell = f"Consumers dropped from {number(here + gone)} to {number(here)} within the hour"
     return Found(
-        sentence=f"Fewer consumers: {number(here)} of {number(here + gone)} seen within the hour are left, and {done}.",
-        short=f"Fewer consumers: {number(here)} of {number(here + gone)} are left.",
+        sentence=f"{fell}; throughput fell to {percent(evidence.done_share or 0.0)}.",
+        short=f"{fell}.",
         figures=(
             Figure("consumers", here, "consumers", number(here)),
             Figure("consumers_gone", gone, "gone within the hour", number(gone)),

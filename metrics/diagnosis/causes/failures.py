@@ -20,7 +20,7 @@ def poison_data(evidence: Evidence) -> Found | str:
     if not failures.count or failures.of_fingerprint < DOMINANT_SHARE * failures.count:
         return f"no cause dominates: the most frequent has {failures.of_fingerprint} of the latest {failures.count}"
     if dying(evidence, flow) < DYING_SHARE:
-        return f"{plural(flow.died, 'message')} died of {plural(flow.failed, 'failure')}: most are tried again"
+        return f"{_dead(flow)} of {plural(flow.failed, 'failure')}: most are tried again"
     return _found(evidence, flow, failures)
 
 
@@ -35,26 +35,30 @@ def downstream_throttling(evidence: Evidence) -> Found | str:
         most = f"the most frequent has {failures.of_class} of the latest {failures.count}"
         return f"no class of error dominates: {most}"
     if dying(evidence, flow) >= DYING_SHARE:
-        return f"what fails dies: {number(flow.died)} did"
+        return f"failed messages are not retried: {_dead(flow)}"
     failed = f"{number(flow.failed)} of {number(flow.failed + flow.acked)} deliveries failed"
     share = failures.of_class / failures.count
     blame = f"{percent(share)} of them with {failures.error_class}"
     slower = f", and work takes {took(evidence.work.median)}, {took(evidence.work.median_before)} before"
     return Found(
         sentence=f"Something behind the consumers gives way: {failed} in {period(flow.seconds)}, {blame},"
-        f" and are tried again{slower if evidence.work.slower else ''}; {number(flow.died)} died.",
+        f" and are tried again{slower if evidence.work.slower else ''}; {_dead(flow)}.",
         short=f"Something behind the consumers gives way: {failed}, {blame}.",
         figures=(
             *_failing_figures(evidence, flow),
             Figure("dominant_share", share, "with one class", percent(share)),
             Figure("error_class", failures.error_class, "class", failures.error_class),
-            Figure("died", flow.died, "died", number(flow.died)),
+            Figure("died", flow.died, "dead-lettered", number(flow.died)),
             *work_figures(evidence.work),
         ),
         proof=Proof(Page.FAILURES, "the latest failures"),
         advice="Look at the partner, database or quota that this error speaks of. Until it is well, fewer workers or a"
         " longer backoff (backoff_base_seconds) spare it; pausing keeps messages from using up their deliveries.",
     )
+
+
+def _dead(flow: Flow) -> str:
+    return plural(flow.died, "new dead letter")
 
 
 def few_failures(flow: Flow | None, before: Flow | None) -> str:
@@ -79,15 +83,15 @@ def _found(evidence: Evidence, flow: Flow, failures: Failures) -> Found:
     failed = f"{number(flow.failed)} of {number(flow.failed + flow.acked)} deliveries failed"
     blame = f"{percent(share)} of them of {known_as}"
     return Found(
-        sentence=f"Poison messages: {failed} in {period(flow.seconds)}, {blame}, and {number(flow.died)} died.",
+        sentence=f"Poison messages: {failed} in {period(flow.seconds)}, {blame}; {_dead(flow)}.",
         short=f"Poison messages: {failed}, {blame}.",
         figures=(
             *_failing_figures(evidence, flow),
             Figure("dominant_share", share, "of one cause", percent(share)),
             Figure("fingerprint", failures.fingerprint, "cause", known_as),
-            Figure("died", flow.died, "died", number(flow.died)),
+            Figure("died", flow.died, "dead-lettered", number(flow.died)),
         ),
-        proof=Proof(Page.DEAD_LETTERS, "what died of this cause", search=failures.fingerprint),
+        proof=Proof(Page.DEAD_LETTERS, "dead letters with this error", search=failures.fingerprint),
         advice="Look at one of the dead letters: correct the sender or the handler, then redrive them. Until then a"
         " handler that raises Reject dead-letters such a message at once, instead of after all its deliveries.",
     )

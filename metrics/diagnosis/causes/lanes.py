@@ -60,8 +60,8 @@ def lanes_blocked(evidence: Evidence) -> Found | str:
             Figure("oldest_seconds", lanes.oldest_seconds, "the oldest waits", span(lanes.oldest_seconds)),
         ),
         proof=Proof(Page.DEAD_LETTERS, "the dead letters"),
-        advice="Repair what they died of and redrive them: each goes first in its group, and the others follow. Where"
-        " the order within a group does not matter that much, switch fifo_block_on_dead_letter off.",
+        advice="Repair the cause of their errors and redrive them: each goes first in its group, and the others follow."
+        " Where the order within a group does not matter that much, switch fifo_block_on_dead_letter off.",
     )
 
 

@@ -65,7 +65,7 @@ def test_a_list_of_one_state_or_newest_first(operator: Browser, scene: DeadLette
     page = operator.see("/dead-letters/failure-groups", q=scene.filter)
     assert ["acknowledged" in one for one in clusters(page)] == [True, False]
     assert len(clusters(operator.see(page.link("Acknowledged")))) == 1
-    assert f"{cause}-2"[5:] in clusters(operator.see(page.link("Newest first")))[0]
+    assert f"{cause}-2"[5:] in clusters(operator.see(page.link("Newest")))[0]
     assert "No failure group matches" in operator.see(page.link("Resolved")).text
 
 

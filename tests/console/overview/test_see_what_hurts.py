@@ -49,7 +49,7 @@ def test_a_queue_without_consumers_is_marked(viewer: Browser, engine: Engine) ->
     text = row(viewer, engine.queue)
 
     assert text.startswith("watch")
-    assert "No consumer in the last minute" in text
+    assert "No consumer seen for 24 h" in text
 
 
 def test_a_paused_queue_says_by_whom_and_why(viewer: Browser, engine: Engine) -> None:

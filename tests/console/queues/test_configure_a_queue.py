@@ -35,7 +35,7 @@ def test_every_setting_has_a_field_with_its_unit_and_default(admin: Browser, eng
     assert {one.attributes["name"] for one in page.all("select")} >= {"mode", "dedup_scope", "wait_target_seconds"}
     assert "Retention (seconds, 4 d)" in page.text
     assert f"{SETTINGS['jitter'].help} Default: 0.2." in page.text
-    assert "Max receives (deliveries) changed" in page.text
+    assert "Max delivery attempts (deliveries) changed" in page.text
     assert page.text.count(" changed ") == 1
 
 
@@ -69,8 +69,8 @@ def test_a_change_by_another_person_is_shown_and_not_overwritten(admin: Browser,
     undecided = admin.confirm(path, conflict, status=422)
 
     assert "ana changed it from 5 deliveries to 8 deliveries, " in conflict.text
-    assert "Keep 8 deliveries as Max receives Save 9 deliveries as Max receives" in conflict.text
-    assert "Nothing was saved. Choose the value to keep: Max receives." in undecided.text
+    assert "Keep 8 deliveries as Max delivery attempts Save 9 deliveries as Max delivery attempts" in conflict.text
+    assert "Nothing was saved. Choose the value to keep: Max delivery attempts." in undecided.text
     assert undecided.fields()["max_receives"] == "9"
     assert (get_queue(engine.queue).max_receives, get_queue(engine.queue).backoff_cap_seconds) == (8, 3600)
 
@@ -125,7 +125,7 @@ def test_all_errors_are_said_at_once_and_linked(admin: Browser, engine: Engine) 
         "Give a reason: a closed queue refuses all sends.",
     ):
         assert sentence in summary.text
-    assert page.link("Max receives") == "#id_max_receives"
+    assert page.link("Max delivery attempts") == "#id_max_receives"
     assert page.one("input", id="id_max_receives").attributes["aria-invalid"] == "true"
     assert page.fields()["backoff_base_seconds"] == "100"
     assert get_queue(engine.queue).max_receives == 5

@@ -27,7 +27,7 @@ def test_the_page_says_why_with_numbers_proof_and_advice(viewer: Browser, engine
 
     page = viewer.see(f"/queues/{engine.queue}")
 
-    assert "Why No consumer in the last minute, nor in the day before; 1 message waits." in page.text
+    assert "Why No consumer seen for 24 h; 1 message waits." in page.text
     assert "consumers in the last minute 0" in page.text
     assert page.link("See consumers and when each was last seen") == f"/queues/{engine.queue}/consumers"
     assert "Start workers for it" in page.text
@@ -66,7 +66,7 @@ def test_a_terminal_reads_the_same(viewer: Browser, engine: Engine) -> None:
 
     said = diagnose(engine.queue)
 
-    assert said.startswith("No consumer in the last minute, nor in the day before; 1 message waits.\n")
+    assert said.startswith("No consumer seen for 24 h; 1 message waits.\n")
     assert "\nRuled out:\n  Paused: it is not paused\n" in said
 
 
@@ -99,5 +99,5 @@ def test_the_list_asks_as_much_for_many_backlogs_as_for_one(viewer: Browser, eng
         page = viewer.see("/", q=engine.queue)
 
     assert len(page.rows()) == 5
-    assert page.text.count("No consumer in the last minute") == 5
+    assert page.text.count("No consumer seen for 24 h") == 5
     assert len(after) == len(before)
