@@ -13,9 +13,12 @@ from console.access.api_keys import ALL, keys
 from console.access.api_keys.keys import NewKey
 from console.access.roles import ROLES
 from console.demo import shipments, streams
+from console.demo.producers import MESSAGES
 from dlq.jobs import approval_rules
+from dlq.trash import purges
 from queues.control.queues import configure_queue, create_queue, pause_queue
 from queues.control.subscriptions import subscribe
+from queues.messages import client
 from queues.models import Queue
 
 PASSWORD = "signalbox"  # noqa: S105 - for the demo only, which listens on the loopback interface
@@ -90,7 +93,11 @@ SUBSCRIPTIONS = (
 )
 
 PAUSED = "invoices-pdf"
-OPERATOR_LIMIT = 20  # so that an operator's purge soon needs an approval
+OPERATOR_LIMIT = 20
+HELD = 30
+"""Messages that the paused queue holds at first: above the limit, so that the operator's purge waits for a second
+person.
+"""
 
 
 def rates() -> dict[str, float]:
@@ -111,6 +118,7 @@ def build() -> None:
     if fresh:
         pause_queue(PAUSED, actor="operator", reason="printer vendor outage")
         _limit_operators()
+        _ask_for_approval()
     streams.build()
     shipments.build()
     open_accounts()
@@ -121,6 +129,14 @@ def _limit_operators() -> None:
     if not rule.is_locked:
         seen, wanted = {"operator_limit": rule.value}, {"operator_limit": OPERATOR_LIMIT}
         approval_rules.save(wanted, seen, actor="admin", reason="large jobs need two people")
+
+
+def _ask_for_approval() -> None:
+    """Let the operator purge what the paused queue holds; the page *Approvals* lets `approver` decide."""
+    client().send_batch(PAUSED, [MESSAGES[PAUSED]()[0] for _ in range(HELD)])
+    seen = purges.preview(PAUSED, ["ready"])
+    reason = "the vendor has printed these by hand"
+    purges.create(PAUSED, ["ready"], seen.bounds, PAUSED, actor="operator", reason=reason, limited=True)
 
 
 def open_accounts() -> None:
