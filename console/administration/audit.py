@@ -22,6 +22,7 @@ from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.filters.filter_bar import FilterBar, Suggestion, typed
+from console.filters.list_explanations import explain
 from console.filters.list_filter_grammar import Key, parse
 from console.queues import head as queue_head
 from console.web import pagination
@@ -59,7 +60,9 @@ def browse(request: HttpRequest) -> HttpResponse:
     context = {
         "title": "Audit log",
         "export_url": f"{reverse('export_audit')}?{urlencode({'q': typed(request)})}",
-        **_page(request, events),
+        **(listed := _page(request, events)),
+        "explanations": [] if listed["page"].rows else explain(request, typed(request), KEYS, "reason"),
+        "list": {"action": f"{reverse('audit')}?q="},
         "bar": FilterBar(
             text=typed(request),
             label="Filter actions",

@@ -13,6 +13,7 @@ from psycopg import sql
 from console.access.roles import may, requires
 from console.web import wording
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange
 from dlq.masking.masks import MASK
 from dlq.masking.rules import Masking
 from metrics.reading.xmin_holders import (
@@ -40,6 +41,14 @@ TITLES = {
 }
 
 
+COLUMNS: Columns[Holder] = {
+    "holder": lambda one: one.name,
+    "held": lambda one: one.age_seconds,
+    "transactions": lambda one: one.age_transactions,
+    "activity": lambda one: one.state,
+}
+
+
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
@@ -49,9 +58,11 @@ def browse(request: HttpRequest) -> HttpResponse:
     holders = read_holders()
     sees_queries = may(request.user, "see_payloads")
     masks = bool(Masking())
+    listed = arrange(request, holders[:MAX_HOLDERS], COLUMNS)
     context = {
         "title": "Old snapshots",
-        "rows": [Row(one, _query(one, masks=masks) if sees_queries else None) for one in holders[:MAX_HOLDERS]],
+        "rows": [Row(one, _query(one, masks=masks) if sees_queries else None) for one in listed.rows],
+        "sort": listed.links,
         "count": len(holders),
         "old": sum(one.is_old for one in holders),
         "hidden": sum(one.kind == HIDDEN_BACKEND for one in holders),

@@ -20,6 +20,7 @@ from console.access.roles import reach, requires
 from console.alerts import causes, runbooks
 from console.alerts import lines as alert_lines
 from console.filters.filter_bar import FilterBar, Suggestion, typed
+from console.filters.list_explanations import explain
 from console.filters.list_filter_grammar import Key, select
 from console.web import pagination
 from console.web.htmx import render_page
@@ -29,6 +30,7 @@ from console.web.wording import plural
 from dlq.filters import FilterError
 from metrics.alerts import alert_list, message_text, receiving
 from metrics.alerts import notifications as deliveries
+from metrics.alerts.alert_list import Episode
 from metrics.alerts.channels import shown_address
 from metrics.alerts.models import Alert, AlertChannel, Notification
 from queues.errors import InvalidArgument
@@ -55,6 +57,14 @@ def firing(request: HttpRequest) -> Badge:
     return Badge(count, f"{plural(count, 'alert')} firing", "bad")
 
 
+RESOLVED_COLUMNS: Columns[Alert] = {
+    "alert": lambda one: Episode([one]).sentence,
+    "queue": lambda one: one.queue_name,
+    "source": lambda one: alert_lines.SOURCES.get(one.source, one.source),
+    "resolved": lambda one: one.resolved_at,
+}
+
+
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
@@ -65,13 +75,18 @@ def browse(request: HttpRequest) -> HttpResponse:
     except FilterError as error:
         mistake = error
     firing = alert_list.firing(among=alerts)  # read first: an alert that ends now is in both lists
-    page = pagination.by_id(alert_list.shown(alerts).filter(state=Alert.State.RESOLVED), "alert_id", request)
+    resolved = alert_list.shown(alerts).filter(state=Alert.State.RESOLVED)
+    listed = arrange_newest(request, resolved, "alert_id", RESOLVED_COLUMNS, time="fired")
+    page = listed.page
     context = {
         "title": "Alerts",
         "firing": causes.group(alert_lines.lines(firing)),
         "watchdog_missed_since": alert_lines.watchdog_missed_since(),
         "over": alert_lines.lines(alert_list.merge(page.rows)),
-        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'resolved alert')} shown"),
+        "sort": listed.links,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'resolved alert')} shown{listed.limits}"),
+        "explanations": [] if firing or page.rows else explain(request, typed(request), KEYS, "alert"),
+        "list": {"action": f"{reverse('alerts')}?q="},
         "bar": FilterBar(
             text=typed(request),
             label="Filter alerts",

@@ -11,7 +11,17 @@ from console.access.roles import requires
 from console.access.subjects import STREAM
 from console.web.forms.fields import ReasonForm, tell
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange
 from queues.control import captures
+from queues.control.captures import Capture
+
+COLUMNS: Columns[tuple[Capture, bool]] = {
+    "table": lambda row: row[0].table,
+    "stream": lambda row: row[0].stream,
+    "backfill": lambda row: row[0].backfilled,
+    "lag": lambda row: row[0].lag_messages,
+    "lag_time": lambda row: row[0].lag_seconds,
+}
 
 
 @require_safe
@@ -24,7 +34,9 @@ def browse(request: HttpRequest) -> HttpResponse:
         for one in captures.read_captures()
         if seen.holds(one.stream, one.tenant)
     ]
-    return render_page(request, "captures/browse.html", "captures/_list.html", {"title": "Captures", "rows": rows})
+    listed = arrange(request, rows, COLUMNS)
+    context = {"title": "Captures", "rows": listed.rows, "sort": listed.links}
+    return render_page(request, "captures/browse.html", "captures/_list.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

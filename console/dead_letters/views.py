@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +19,9 @@ from console.masking import masked
 from console.overview import standings
 from console.web import pagination, wording
 from console.web.htmx import render_page
+from console.web.pagination import SortLink
 from console.web.sidebar import Badge
+from console.web.sorting import Columns, SortedPage, arrange_read
 from console.web.wording import plural
 from dlq.filters import FilterError, Target
 from dlq.search.checked_filter import CheckedFilter, everything
@@ -42,14 +46,13 @@ def dead(request: HttpRequest) -> Badge:
 def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters: the worst failure groups that the filter selects, and the list, newest first."""
     filter, mistake = read_filter(request)
-    place, sort = pagination.place(request), _sort(request)
+    place = pagination.place(request)
     try:
-        page = _page(request, filter, place, sort)
+        listed = _listed(request, filter)
     except FilterError as error:  # the filter took too long to run
         filter, mistake = everything(roles.reach(request.user, "see_metadata")), error
-        page = _page(request, filter, place, sort)
-    served = sorts(filter)
-    sort = sort if sort in served else Sort.NEWEST
+        listed = _listed(request, filter)
+    page = listed.page
     if filter:
         count = count_rows(find(filter, datetime.now(UTC)).ids(FEW + 1, Order.ANY))
     else:  # the counters have the number
@@ -64,25 +67,43 @@ def show(request: HttpRequest) -> HttpResponse:
         "count": count,
         "export_url": f"{reverse('export_dead_letters')}?{urlencode({'q': str(filter)})}",
         "page": page,
-        "sort": pagination.sort_links(
-            request, sort.value, {one.value.removeprefix("-"): one.value for one in served if not one.ascending}
-        ),
-        "order": ORDERS[sort],
+        "sort": listed.links,
+        "order": _order(listed.links),
         "names_filter": str(filter.filter.held_to_names()) if page.searched_to else "",
         "explanations": [] if page.rows or page.searched_to or mistake else explain(filter, Place(reach=filter.reach)),
-        "pager": pagination.pager(request, page, f"{wording.number(len(page.rows))} shown of {count}"),
+        "pager": pagination.pager(request, page, f"{wording.number(len(page.rows))} shown of {count}{listed.limits}"),
     }
     return render_page(request, "dead_letters/show.html", "dead_letters/_list.html", context)
 
 
-def _sort(request: HttpRequest) -> Sort:
-    asked = request.GET.get("sort", "")
-    return Sort(asked) if asked in set(Sort) else Sort.NEWEST
+COLUMNS: Columns[DeadLetterRow] = {
+    "message": lambda row: row.message_id,
+    "error": lambda row: f"{(row.error_class or '').rpartition('.')[2]} {row.reason}",
+    "queue": lambda row: row.source_queue,
+    "attempts": lambda row: row.receive_count,
+    "redriven": lambda row: row.redrive_count,
+}
 
 
-def _page(request: HttpRequest, filter: CheckedFilter, place: PagePosition, sort: Sort) -> Page[DeadLetterRow]:
-    see, size = roles.may_here(request, "see_payloads"), pagination.size(request)
-    return masked.dead_letter_page(dead_letters(filter, place, size=size, with_payloads=see, sort=sort))
+def _listed(request: HttpRequest, filter: CheckedFilter) -> SortedPage[DeadLetterRow]:
+    """Read a page in an order that an index has; another column sorts the newest dead letters."""
+    served, asked = sorts(filter), request.GET.get("sort", "")
+    sort = Sort(asked) if asked in served else Sort.NEWEST
+    whole = {one.value.removeprefix("-"): one.value for one in served if not one.ascending}
+
+    def read(place: PagePosition, size: int) -> Page[DeadLetterRow]:
+        see = roles.may_here(request, "see_payloads")
+        return dead_letters(filter, place, size=size, with_payloads=see, sort=sort)
+
+    columns = {name: value for name, value in COLUMNS.items() if name not in whole}
+    listed = arrange_read(request, read, columns, sort, whole)
+    return replace(listed, page=masked.dead_letter_page(listed.page))
+
+
+def _order(links: Mapping[str, SortLink]) -> str:
+    """Name the order in force, as the heading of the list says it."""
+    column, direction = next((name, link.direction) for name, link in links.items() if link.direction)
+    return ORDERS.get(f"{'-' if direction == 'descending' else ''}{column}", "By another column")
 
 
 ORDERS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -17,6 +17,7 @@ from console.fleet.totals import Totals, total
 from console.web import pagination
 from console.web.htmx import render_page
 from console.web.pagination import Pager
+from console.web.sorting import Columns, arrange
 from console.web.wording import plural
 from queues import fleet
 from queues.fleet import Directory, Move, Placement
@@ -60,6 +61,23 @@ class MoveLine:
     percent: int | None
 
 
+def _load(name: str) -> Callable[[CellLine], float | None]:
+    """Return what reads one number of a cell's load; None while nothing is known."""
+    return lambda line: getattr(line.reading.answer.load, name) if line.reading.answer else None
+
+
+COLUMNS: Columns[CellLine] = {
+    "cell": lambda line: line.reading.cell.name,
+    "state": lambda line: line.reading.state,
+    "in": _load("sends_per_second"),
+    "out": _load("receives_per_second"),
+    "ready": _load("ready"),
+    "in_flight": _load("leased"),
+    "dead": _load("dead"),
+    "directory": lambda line: line.behind,
+}
+
+
 @require_safe
 @requires("see_metadata")
 def show(request: HttpRequest) -> HttpResponse:
@@ -77,8 +95,10 @@ def _context(request: HttpRequest, here: Directory) -> dict[str, object]:
     start, most = pagination.whole(request.GET.get("from", "")) or 0, pagination.size(request)
     start = start if start < len(names) else 0
     shown = set(names[start : start + most])
+    cells = arrange(request, [_cell(reading, here, colours) for reading in readings], COLUMNS)
     return {
-        "cells": [_cell(reading, here, colours) for reading in readings],
+        "cells": cells.rows,
+        "sort": cells.links,
         "answering": sum(not reading.is_silent for reading in readings),
         "silent": [reading for reading in readings if reading.is_silent],
         "totals": total(readings),

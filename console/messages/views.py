@@ -31,13 +31,14 @@ from console.web import pagination, sidebar
 from console.web.forms import refused
 from console.web.forms.fields import JsonTextField, ReasonForm, number_field, refusals, seconds_field
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, SortedPage, arrange_read
 from console.web.wording import number
 from dlq.filters import FilterError
 from dlq.search import message_list
 from dlq.search.checked_filter import CheckedFilter, everything
 from dlq.search.explanations import explain
 from dlq.search.message_list import TARGETS, MessageRow
-from dlq.search.pages import Page
+from dlq.search.pages import Page, PagePosition
 from dlq.search.samples import Place
 from dlq.search.saved_filters import SavedFilter
 from queues import audit, bodies, messages
@@ -87,7 +88,7 @@ class SendForm(forms.Form):
     )
     expires_at = seconds_field("Expires after", "It is not delivered after this time. Default: never.", MAX_SECONDS)
     max_receives = number_field(
-        "Max receives", "Deliveries before it is a dead letter. Default: as the queue says.", 1, 1000
+        "Max delivery attempts", "After the last one it is a dead letter. Default: as the queue says.", 1, 1000
     )
 
     def clean_expires_at(self) -> datetime | None:
@@ -101,6 +102,16 @@ class SendForm(forms.Form):
         return attributes
 
 
+COLUMNS: Columns[MessageRow] = {
+    "message": lambda row: row.message_id,
+    "group": lambda row: row.group_id,
+    "priority": lambda row: row.priority,
+    "attempts": lambda row: row.receive_count,
+    "consumer": lambda row: row.consumer,
+    "sent": lambda row: row.sent_at,
+}
+
+
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def browse(request: HttpRequest, name: str) -> HttpResponse:
@@ -111,10 +122,11 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
     mistake, filter = None, everything()
     try:
         filter = message_filter(request, typed(request), name, TARGETS[state])
-        page = _page(request, head, state, filter)
+        listed = _listed(request, head, state, filter)
     except FilterError as error:
         mistake, filter = error, everything()
-        page = _page(request, head, state, filter)
+        listed = _listed(request, head, state, filter)
+    page = listed.page
     reach = roles.reach(request.user, "see_metadata")
     place = Place(TARGETS[state], head.numbers.queue_id, reach)
     context = {
@@ -127,38 +139,29 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
         "states": _states(head, state),
         "page": page,
         "most_at_once": MAX_AT_ONCE,
-        "sort": pagination.sort_links(request, _sort(request, state), {"time": _first_sort(state)}),
+        "sort": listed.links,
         "explanations": [] if page.rows or page.searched_to or mistake else explain(filter, place),
         "bar": replace(_bar(request, head, state, mistake), note=note(request, filter, name)),
         "saved": saved(request, SavedFilter.Page.MESSAGES, f"{request.path}?state={state}&q="),
-        "pager": pagination.pager(request, page, f"{number(len(page.rows))} shown"),
+        "pager": pagination.pager(request, page, f"{number(len(page.rows))} shown{listed.limits}"),
         "export_url": f"{reverse('export_messages', args=[name])}?{urlencode({'state': state, 'q': typed(request)})}",
     }
     return render_page(request, "messages/browse.html", "messages/_list.html", context)
 
 
-def _page(request: HttpRequest, head: QueueHead, state: State, filter: CheckedFilter) -> Page[MessageRow]:
-    see = roles.may_here(request, "see_payloads")
-    page = message_list.messages(
-        head.numbers.queue_id,
-        state,
-        filter,
-        pagination.place(request),
-        size=pagination.size(request),
-        with_payloads=see,
-        ascending=not _sort(request, state).startswith("-"),
-    )
-    return masked.message_page(head.name, page)
+def _listed(request: HttpRequest, head: QueueHead, state: State, filter: CheckedFilter) -> SortedPage[MessageRow]:
+    """Read a page by the time of the state, whose order an index has; another column sorts the first messages."""
+    first, asked = "time" if is_ascending(state) else "-time", request.GET.get("sort", "")
+    sort, whole = asked if asked in ("time", "-time") else first, {"time": first}
 
+    def read(place: PagePosition, size: int) -> Page[MessageRow]:
+        see, ascending = roles.may_here(request, "see_payloads"), not sort.startswith("-")
+        return message_list.messages(
+            head.numbers.queue_id, state, filter, place, size=size, with_payloads=see, ascending=ascending
+        )
 
-def _sort(request: HttpRequest, state: State) -> str:
-    """Return the order that the address asks for, by the time of the state: the one column whose order an index has."""
-    asked = request.GET.get("sort", "")
-    return asked if asked in ("time", "-time") else _first_sort(state)
-
-
-def _first_sort(state: State) -> str:
-    return "time" if is_ascending(state) else "-time"
+    listed = arrange_read(request, read, COLUMNS, sort, whole, kind="first" if is_ascending(state) else "newest")
+    return replace(listed, page=masked.message_page(head.name, listed.page))
 
 
 def _states(head: QueueHead, current: State) -> list[dict[str, Any]]:

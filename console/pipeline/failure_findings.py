@@ -18,6 +18,7 @@ from console.access import roles
 from console.access.roles import requires
 from console.dead_letters.causes import class_words
 from console.web.htmx import render_page
+from console.web.sorting import Columns, arrange
 from dlq.masking.masks import MASK, Rules
 from dlq.masking.rules import Masking
 from pipeline.analysis import sentences
@@ -75,6 +76,17 @@ class TemplateRow:
         return [float(count) for count in self.template.days]
 
 
+COLUMNS: Columns[Template] = {
+    "failure": lambda one: class_words(one.error_class, one.reason),
+    "trend": lambda one: one.trend,
+    "failures": lambda one: one.failures,
+    "deaths": lambda one: one.deaths,
+    "queues": lambda one: one.queue_count,
+    "first": lambda one: one.first_seen,
+    "last": lambda one: one.last_seen,
+}
+
+
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
@@ -85,10 +97,12 @@ def browse(request: HttpRequest) -> HttpResponse:
     if trend in Template.Trend.values:
         query = query.filter(trend=trend)
     found = list(query[: MAX_TEMPLATES + 1]) if made else []
+    listed = arrange(request, found[:MAX_TEMPLATES], COLUMNS)
     context = {
         "title": "Failure analysis",
         "made": made,
-        "rows": template_rows(found[:MAX_TEMPLATES], made) if made else [],
+        "rows": template_rows(listed.rows, made) if made else [],
+        "sort": listed.links,
         "more": len(found) > MAX_TEMPLATES,
         "trend": trend,
         "choices": [

@@ -92,17 +92,29 @@ def browse(request: HttpRequest) -> HttpResponse:
     return render_page(request, "pipeline/browse.html", "pipeline/_list.html", context)
 
 
+FILE_COLUMNS: Columns[ArchiveFile] = {
+    "file": lambda file: file.path,
+    "kind": lambda file: file.kind,
+    "rows": lambda file: file.rows,
+    "bytes": lambda file: file.bytes,
+    "first": lambda file: file.first_at,
+    "last": lambda file: file.last_at,
+}
+
+
 @require_safe
 @requires("see_metadata")
 def show(request: HttpRequest, run_id: int) -> HttpResponse:
     """GET /pipeline/<id>: one run with its window, files and products."""
     run = _find(run_id)
-    page = pagination.by_id(run.files.all(), "file_id", request)
+    listed = arrange_newest(request, run.files.all(), "file_id", FILE_COLUMNS)
+    page = listed.page
     context = {
         "title": f"{run.get_kind_display()} {run_id}",
         "run": run,
         "page": page,
-        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'file')} shown"),
+        "sort": listed.links,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'file')} shown{listed.limits}"),
         "days": _days(run),
     }
     return render_page(request, "pipeline/show.html", "pipeline/_run.html", context)

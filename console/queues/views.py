@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -26,17 +26,18 @@ from console.queues import consumers as consumer_table
 from console.queues import head as queue_head
 from console.queues.forms import LaneLimitForm
 from console.queues.head import QueueHead
-from console.web import wording
+from console.web import pagination, sorting, wording
 from console.web.forms import refused
 from console.web.forms.fields import ReasonForm, refusals
 from console.web.htmx import render_page
-from console.web.pagination import Pager
+from console.web.pagination import Pager, SortLink
 from console.web.sidebar import Badge
+from console.web.sorting import MAX_SORTED, Columns, arrange_first, asks_for
 from console.web.wording import plural
 from dlq.search.pages import PAGE_ROWS
 from metrics.alerts import alert_list
 from queues.control import queues
-from queues.counters.groups import read_lanes
+from queues.counters.groups import Lane, read_lanes
 from queues.history.last_hour import HistoryPoint, sparklines
 from queues.models import Failure
 
@@ -149,6 +150,14 @@ def _back_to(name: str) -> HttpResponse:
     return redirect("queue", name)
 
 
+GROUP_COLUMNS: Columns[Lane] = {
+    "group": lambda lane: lane.group_id,
+    "waiting": lambda lane: lane.waiting,
+    "since": lambda lane: lane.waiting_since,
+    "in_flight": lambda lane: lane.under_way,
+}
+
+
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def groups(request: HttpRequest, name: str) -> HttpResponse:
@@ -156,22 +165,43 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
     head = queue_head.find(name)
     group, after = request.GET.get("group", "")[:MAX_GROUP_CHARACTERS], request.GET.get("after")
     after = after[:MAX_GROUP_CHARACTERS] if after is not None else None
-    found = read_lanes(head.numbers.queue_id, after, PAGE_ROWS + 1, group or None)
-    lanes = found[:PAGE_ROWS]
-    more = len(found) > PAGE_ROWS  # groups are read forward only
-    following = f"{request.path}?{urlencode({'after': lanes[-1].group_id})}" if more else ""
+    if asks_for(request, GROUP_COLUMNS) and not group:
+        lanes, links, pager = _sorted_groups(request, head)
+    else:
+        lanes, links, pager = _groups_by_id(request, head, after, group)
     context = {
         "title": f"Groups · {name}",
         "head": head,
         "tab": "lanes",
         "lanes": lanes,
+        "sort": links,
         "group": group,
         "limit": head.queue.group_limit,
         "later": after is not None,
         "limit_form": refused.restore(request, LaneLimitForm) or LaneLimitForm(initial={"group_id": group}),
-        "pager": Pager(plural(len(lanes), "group") + " shown", "", following),
+        "pager": pager,
     }
     return render_page(request, "queues/groups.html", "queues/_groups.html", context)
+
+
+Groups = tuple[Sequence[Lane], Mapping[str, SortLink], Pager]
+
+
+def _groups_by_id(request: HttpRequest, head: QueueHead, after: str | None, group: str) -> Groups:
+    """Read a page of groups in the order of their ids, forward only."""
+    found = read_lanes(head.numbers.queue_id, after, PAGE_ROWS + 1, group or None)
+    lanes = found[:PAGE_ROWS]
+    following = f"{request.path}?{urlencode({'after': lanes[-1].group_id})}" if len(found) > PAGE_ROWS else ""
+    pager = Pager(f"{plural(len(lanes), 'group')} shown", "", following)
+    return lanes, sorting.links(request, "", lanes, GROUP_COLUMNS, {}), pager
+
+
+def _sorted_groups(request: HttpRequest, head: QueueHead) -> Groups:
+    """Sort the first groups by a column."""
+    found = read_lanes(head.numbers.queue_id, None, MAX_SORTED)
+    listed = arrange_first(request, found, GROUP_COLUMNS, {}, kind="first")
+    words = f"{plural(len(listed.page.rows), 'group')} shown{listed.limits}"
+    return listed.page.rows, listed.links, pagination.pager(request, listed.page, words)
 
 
 @require_POST

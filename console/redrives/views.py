@@ -143,6 +143,13 @@ def _sent(redrive_id: int, letter: str | None) -> QuerySet[Redriven]:
     return Redriven.objects.select_related("queue").filter(redrive_id=redrive_id, outcome=letter)
 
 
+SENT_COLUMNS: Columns[Redriven] = {
+    "message": lambda one: one.message_id,
+    "to": lambda one: one.queue.name,
+    "known": lambda one: one.settled_at,
+}
+
+
 @require_safe
 @requires("see_metadata", of=REDRIVE)
 def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
@@ -151,13 +158,15 @@ def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
     if slug not in OUTCOMES:
         raise Http404(f"There is no outcome {slug[:40]!r}: it may be {', '.join(OUTCOMES)}.")
     letter, _, words, _ = OUTCOMES[slug]
-    page = pagination.by_id(_sent(redrive_id, letter), "redriven_id", request)
+    listed = arrange_newest(request, _sent(redrive_id, letter), "redriven_id", SENT_COLUMNS, time="sent")
+    page = listed.page
     context = {
         "title": f"Redrive #{redrive_id}: {words}",
         "job": job,
         "words": words,
         "page": page,
-        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'message')} shown"),
+        "sort": listed.links,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'message')} shown{listed.limits}"),
     }
     return render_page(request, "redrives/messages.html", "redrives/_messages.html", context)
 

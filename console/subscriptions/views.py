@@ -16,10 +16,20 @@ from console.subscriptions.forms import SubscriptionForm
 from console.subscriptions.picture import draw
 from console.web.forms.fields import ReasonForm, refusals, tell
 from console.web.htmx import render_form, render_page
+from console.web.sorting import Columns, arrange
 from queues.control import subscriptions
 from queues.control.subscriptions import Feed
 from queues.errors import QueueNotFound
 from queues.reach import Reach
+
+COLUMNS: Columns[Feed] = {
+    "from": lambda feed: feed.source,
+    "to": lambda feed: feed.target,
+    "filter": lambda feed: feed.filter,
+    "lag": lambda feed: feed.lag,
+    "lag_time": lambda feed: feed.lag_seconds,
+    "expired": lambda feed: feed.expired,
+}
 
 
 @require_safe
@@ -28,9 +38,11 @@ def browse(request: HttpRequest) -> HttpResponse:
     """GET /subscriptions: who feeds whom, as a picture and as a list."""
     seen, held = (roles.reach(request.user, permission) for permission in ("see_metadata", "configure"))
     feeds = [feed for feed in subscriptions.read_feeds() if _within(feed, seen)]
+    listed = arrange(request, feeds, COLUMNS)
     context = {
         "title": "Subscriptions",
-        "rows": [(feed, _within(feed, held)) for feed in feeds],
+        "rows": [(feed, _within(feed, held)) for feed in listed.rows],
+        "sort": listed.links,
         "picture": draw(feeds),
     }
     return render_page(request, "subscriptions/browse.html", "subscriptions/_list.html", context)

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from console.web import pagination
 from console.web.pagination import SortLink, sort_links
 from console.web.wording import number
-from dlq.search.pages import Page
+from dlq.search.pages import Page, PagePosition
 
 Row = TypeVar("Row")
 Value = str | float | datetime | None
@@ -43,23 +43,33 @@ class SortedPage(Generic[Row]):
 
 
 def arrange_newest(
-    request: HttpRequest, query: QuerySet[Any], field: str, columns: Columns[Any], *, time: str
+    request: HttpRequest, query: QuerySet[Any], field: str, columns: Columns[Any], *, time: str = ""
 ) -> SortedPage[Any]:
     """Sort a list of any length by the column in `?sort=`. One query, which the index of `field` bounds.
 
     The column called `time` follows `field`: it sorts the whole list, and the newest rows come first without `?sort=`.
     Another column sorts the newest MAX_SORTED rows, and the foot of the list says so.
     """
-    sort = request.GET.get("sort", "")[:100]
-    if sort.removeprefix("-") in columns:
-        return _page_of_newest(request, list(query.order_by(f"-{field}")[:MAX_SORTED]), columns, time)
+    whole = {time: f"-{time}"} if time else {}
+    if asks_for(request, columns):
+        return arrange_first(request, list(query.order_by(f"-{field}")[:MAX_SORTED]), columns, whole)
+    sort = time if time and request.GET.get("sort") == time else f"-{time}"
     page = pagination.by_id(query, field, request, oldest_first=sort == time)
-    links = sort_links(request, time if sort == time else f"-{time}", _firsts(page.rows, columns, time))
-    return SortedPage(page, links, "")
+    return SortedPage(page, links(request, sort, page.rows, columns, whole), "")
 
 
-def _page_of_newest(request: HttpRequest, rows: list[Any], columns: Columns[Any], time: str) -> SortedPage[Any]:
-    sort = request.GET["sort"][:100]
+def asks_for(request: HttpRequest, columns: Columns[Any]) -> bool:
+    """Return whether the address sorts by one of these columns."""
+    return request.GET.get("sort", "")[:100].removeprefix("-") in columns
+
+
+def arrange_first(
+    request: HttpRequest, rows: Sequence[Row], columns: Columns[Row], whole: Mapping[str, str], kind: str = "newest"
+) -> SortedPage[Row]:
+    """Sort the first MAX_SORTED rows of a longer list; `whole` has the columns that an index sorts.
+
+    `kind` says which rows these are, for the foot of the list.
+    """
     arranged, size, at = arrange(request, rows, columns).rows, pagination.size(request), pagination.place(request)
     start = min(pagination.whole(at.before or at.after) or 0, len(rows))
     page = Page(
@@ -67,13 +77,41 @@ def _page_of_newest(request: HttpRequest, rows: list[Any], columns: Columns[Any]
         before=str(max(start - size, 0)) if start else "",
         after=str(start + size) if start + size < len(rows) else "",
     )
-    limits = f", sorted among the newest {number(MAX_SORTED)}" if len(rows) == MAX_SORTED else ""
-    return SortedPage(page, sort_links(request, sort, _firsts(rows, columns, time)), limits)
+    limits = f", sorted among the {kind} {number(MAX_SORTED)}" if len(rows) == MAX_SORTED else ""
+    return SortedPage(page, links(request, request.GET["sort"][:100], rows, columns, whole), limits)
 
 
-def _firsts(rows: Sequence[Any], columns: Columns[Any], time: str = "") -> dict[str, str]:
-    firsts = {name: name if _is_text(rows, of) else f"-{name}" for name, of in columns.items()}
-    return firsts | ({time: f"-{time}"} if time else {})
+def arrange_read(
+    request: HttpRequest,
+    read: Callable[[PagePosition, int], Page[Row]],
+    columns: Columns[Row],
+    sort: str,
+    whole: Mapping[str, str],
+    kind: str = "newest",
+) -> SortedPage[Row]:
+    """Sort a list that `read` returns a page of: in the order `sort` as a whole, or its first rows by a column.
+
+    If the first rows are not found in time, the list keeps the order `sort`, and its foot says so.
+    """
+    limits = ""
+    if asks_for(request, columns):
+        found = read(PagePosition(), MAX_SORTED)
+        if not found.searched_to:
+            return arrange_first(request, found.rows, columns, whole, kind)
+        limits = ", not sorted: the search takes too long"
+    page = read(pagination.place(request), pagination.size(request))
+    return SortedPage(page, links(request, sort, page.rows, columns, whole), limits)
+
+
+def links(
+    request: HttpRequest, sort: str, rows: Sequence[Row], columns: Columns[Row], whole: Mapping[str, str]
+) -> dict[str, SortLink]:
+    """Return the links of the columns, those of `whole` included; `sort` is the order in force."""
+    return sort_links(request, sort, {**_firsts(rows, columns), **whole})
+
+
+def _firsts(rows: Sequence[Row], columns: Columns[Row]) -> dict[str, str]:
+    return {name: name if _is_text(rows, of) else f"-{name}" for name, of in columns.items()}
 
 
 def arrange(request: HttpRequest, rows: Iterable[Row], columns: Columns[Row]) -> Sorted[Row]:

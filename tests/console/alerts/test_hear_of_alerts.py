@@ -100,6 +100,18 @@ def test_queue_overview_and_sidebar_show_a_firing_alert(viewer: Browser, engine:
     assert "Alerts 1 (1 alert firing)" in overview.text
 
 
+def test_resolved_alerts_sort_by_every_column(viewer: Browser, engine: Engine) -> None:
+    for queue in ("b", "c", "a"):
+        delivered(message(alert(queue=f"{queue}-{engine.queue}", status="resolved")))
+
+    page = viewer.see("/alerts", q="state:resolved")
+    links = {one.text: one.attributes["href"] for one in page.all("a", class_="sort")}
+    assert list(links) == ["Alert", "Queue", "Source", "Fired ↓", "Resolved"]
+    orders = {name: [row.split(engine.queue)[0][-2] for row in viewer.see(url).rows()] for name, url in links.items()}
+    assert orders["Queue"] == ["a", "b", "c"]
+    assert orders["Fired ↓"] == orders["Resolved"][::-1] == ["b", "c", "a"]
+
+
 def test_a_resolved_alert_says_when(viewer: Browser, engine: Engine) -> None:
     delivered(message(alert(queue=engine.queue)))
     delivered(message(alert(queue=engine.queue, status="resolved")))
@@ -116,8 +128,8 @@ def test_what_ends_while_the_page_is_made_is_still_on_it(
     delivered(message(alert(queue=engine.queue)))
     read = pagination.by_id
 
-    def read_and_end(*given: Any) -> Any:
-        page = read(*given)
+    def read_and_end(*given: Any, **options: Any) -> Any:
+        page = read(*given, **options)
         delivered(message(alert(queue=engine.queue, status="resolved")))
         return page
 

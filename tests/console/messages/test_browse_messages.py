@@ -108,6 +108,16 @@ def test_pages_follow_each_other_without_gap_or_repeat(operator: Browser, engine
     assert ids(operator.see(third.link("Previous page"))) == ids(second)
 
 
+def test_columns_sort_the_first_messages(operator: Browser, engine: Engine) -> None:
+    sent = [engine.send(group_id=group, priority=number) for number, group in enumerate("bca")]
+
+    by_group = browse(operator, engine, sort="group")
+    assert ids(by_group) == [sent[2], sent[0], sent[1]]
+    assert ids(operator.see(by_group.link("Priority"))) == sent[::-1]
+    assert by_group.one("th", aria_sort="ascending").text == "Group ↑"
+    assert ids(operator.see(by_group.link("Ready since"))) == sent[::-1]
+
+
 @pytest.mark.parametrize("cursor", ["x", "1", "1.x", "9" * 40, "-1.-1", "1.1.1", "\x00"])
 def test_an_edited_address_does_no_harm(operator: Browser, engine: Engine, cursor: str) -> None:
     engine.send()

@@ -79,6 +79,8 @@ def test_a_run_leads_from_its_window_to_files_and_buckets(viewer: Browser, run: 
     page = viewer.see(f"/pipeline/{run.pk}")
 
     assert "settled/day=2026-11-21/a.parquet" in page.text
+    files = [row.split()[0][-9:] for row in viewer.see(page.link("File")).rows() if ".parquet" in row]
+    assert files == ["a.parquet", "b.parquet"]
     assert page.link(f"rollup {rollup.pk}") == f"/pipeline/{rollup.pk}"
     page = viewer.see(f"/pipeline/{rollup.pk}")
     assert page.link(f"archive {run.pk}") == f"/pipeline/{run.pk}"

@@ -37,6 +37,7 @@ def test_a_lane_shows_what_waits_and_who_holds_it_up(viewer: Browser, limited: E
     assert acme.startswith("acme 2 ")
     assert "with worker-7, until" in acme
     assert bold.startswith("<b>bold</b> 2 ")
+    assert [row.split()[0] for row in viewer.see(page.link("Group")).rows()] == ["<b>bold</b>", "acme"]
 
 
 def test_the_verdict_does_not_say_that_nothing_waits(

@@ -250,7 +250,10 @@ def test_outcomes_are_shown(operator: Browser, scene: DeadLetterScene) -> None:
 
     assert "1 succeeded 1 waiting or in flight 1 failed again, same error 1 failed again, new error" in page.text
     for words in ("succeeded", "waiting or in", "failed again, same", "failed again, new"):
-        assert len(operator.see(page.link(words)).rows()) == 1
+        listed = operator.see(page.link(words))
+        assert len(listed.rows()) == 1
+        for column in ("Message", "Sent to", "Sent", "Outcome known"):
+            assert len(operator.see(listed.link(column)).rows()) == 1
     assert len(operator.see(page.link("Previously redriven dead letters of this filter")).rows()) == 2
     assert "There is no outcome" in operator.see(f"/redrives/{job.pk}/messages", 404, outcome="x").text
 
