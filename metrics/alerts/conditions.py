@@ -7,12 +7,13 @@ that compare two readings (rates and shares) are evaluated by Prometheus alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from django.conf import settings
 
 from metrics.alerts.rules import all_rules
+from metrics.reading.cells import Cells
 from metrics.reading.fleet import Engine, QueueReading
 from metrics.reading.xmin_holders import CATALOG_SLOT, Holder
 from metrics.wording import NO_BREAK, number, plural, span
@@ -30,6 +31,7 @@ class InstallationReading:
     """Time since the announced end of maintenance."""
     clock_ahead_seconds: float = 0.0
     watchdog_missing: bool = False
+    cells: Cells = field(default_factory=Cells)
 
 
 Reading = TypeVar("Reading", QueueReading, InstallationReading)
@@ -174,6 +176,36 @@ def clock_ahead(reading: InstallationReading) -> str | None:
         f"It is {_span(reading.clock_ahead_seconds)} ahead of the database server's. Until it is reached, or reset by"
         " manage.py clock reset, no lease, retry or delay ends."
     )
+
+
+@_of_installation
+def cell_silent(reading: InstallationReading) -> str | None:
+    silent = reading.cells.silent
+    return (
+        f"{', '.join(silent)}: no answer. Messages in {'it' if len(silent) == 1 else 'them'} wait." if silent else None
+    )
+
+
+@_of_installation
+def directory_stale(reading: InstallationReading) -> str | None:
+    late = [f"{name} lacks {plural(changes, 'change')}" for name, changes in reading.cells.behind.items() if changes]
+    return f"The copy of the directory in {', in '.join(late)}." if late else None
+
+
+@_of_installation
+def move_stuck(reading: InstallationReading) -> str | None:
+    idle = reading.cells.move_idle_seconds
+    if idle <= all_rules()["SignalboxMoveStuck"].bound:
+        return None
+    return f"No runner has taken a move further for {_span(idle)}. If it is closing, its partitions take no sends."
+
+
+@_of_installation
+def cells_uneven(reading: InstallationReading) -> str | None:
+    peak = reading.cells.peak_over_mean or 0.0
+    if peak <= all_rules()["SignalboxCellsUneven"].bound:
+        return None
+    return f"The busiest cell has {peak:.1f} times the mean load. The page Fleet proposes moves."
 
 
 @_of_installation

@@ -22,6 +22,7 @@ from metrics.alerts import alert_list, notifications, silences
 from metrics.alerts.conditions import INSTALLATION_CONDITIONS, QUEUE_CONDITIONS, InstallationReading
 from metrics.alerts.models import Alert, Evaluation
 from metrics.alerts.rules import Rule, all_rules
+from metrics.reading.cells import Cells, read_cells
 from metrics.reading.fleet import QueueReading, read_engine
 from metrics.reading.xmin_holders import read_holders
 from queues.control import clock, maintenance
@@ -71,7 +72,8 @@ def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome
         now = _lock(now, evaluator)
         if now is None:
             return None
-        outcome = _compare([*findings(read_numbers()), *findings_of_installation(now)], now)
+        numbers = read_numbers()
+        outcome = _compare([*findings(numbers), *findings_of_installation(now, read_cells(numbers))], now)
         _notify(outcome, now)
         Evaluation.objects.update_or_create(
             evaluation_id=1,
@@ -90,7 +92,7 @@ def findings(numbers: Sequence[QueueNumbers]) -> Iterator[Finding]:
                 yield Finding(all_rules()[name], description, queue.queue_id, queue.tenant, queue.name)
 
 
-def findings_of_installation(now: datetime) -> Iterator[Finding]:
+def findings_of_installation(now: datetime, cells: Cells) -> Iterator[Finding]:
     """Find the conditions that hold for the installation, a missing watchdog of Prometheus included."""
     current = maintenance.current()
     reading = InstallationReading(
@@ -99,6 +101,7 @@ def findings_of_installation(now: datetime) -> Iterator[Finding]:
         overdue_seconds=current.overdue(now).total_seconds() if current else 0.0,
         clock_ahead_seconds=clock.ahead_seconds(),
         watchdog_missing=alert_list.read_watchdog(now).missing,
+        cells=cells,
     )
     for name, condition in INSTALLATION_CONDITIONS.items():
         if description := condition(reading):

@@ -97,7 +97,7 @@ def render_fleet(fleet: Fleet, *, omitted: int = 0) -> bytes:
     for tenant, its in sorted(tenants.items()):
         page.add(names.TENANT_TOTALS, its, tenant)
     page.add(names.TENANT_REFUSALS, fleet)
-    page.add((*names.INSTALLATION_METRICS, *names.POSTGRES_METRICS, *names.STREAM_METRICS), fleet)
+    page.add((*names.INSTALLATION_METRICS, *names.POSTGRES_METRICS, *names.CELL_METRICS, *names.STREAM_METRICS), fleet)
     shown = fleet.streams.groups[: settings.METRICS_MAX_SERIES // len(names.GROUP_METRICS)]
     page.declare(names.GROUP_METRICS)
     for group in shown:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from metrics.names.cells import CELL_METRICS
 from metrics.names.installation import INSTALLATION_METRICS, POSTGRES_METRICS, TENANT_REFUSALS
 from metrics.names.metric import Metric
 from metrics.names.process import API_METRICS, GROUPS_OMITTED, PROCESS_METRICS, QUEUES_OMITTED, STATE_METRICS
@@ -18,6 +19,7 @@ from metrics.names.totals import FLEET_TOTALS, TENANT_TOTALS
 
 __all__ = [
     "API_METRICS",
+    "CELL_METRICS",
     "FLEET_TOTALS",
     "GROUPS_OMITTED",
     "GROUP_METRICS",
@@ -43,6 +45,7 @@ METRICS: tuple[Metric[Any], ...] = (
     *TENANT_REFUSALS,
     *INSTALLATION_METRICS,
     *POSTGRES_METRICS,
+    *CELL_METRICS,
     *STREAM_METRICS,
     *GROUP_METRICS,
     *PROCESS_METRICS,

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from metrics.reading.cells import Cells, read_cells
 from metrics.reading.xmin_holders import Holder, read_holders
 from queues.control.conditions import Conditions, read_conditions
 from queues.control.streams import Streams, read_streams
@@ -93,6 +94,7 @@ class Fleet:
     engine: Engine = field(default_factory=Engine)
     streams: Streams = field(default_factory=Streams)
     conditions: Conditions = field(default_factory=Conditions)
+    cells: Cells = field(default_factory=Cells)
 
     def durations_of(self, numbers: QueueNumbers) -> Durations:
         return self.durations.get(numbers.queue_id) or Durations()
@@ -154,8 +156,9 @@ def read_fleet() -> Fleet:
     """Read the whole installation; raises django.db.Error when the database does not answer."""
     started = time.monotonic()
     signs = Signs(**named_row(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS}))
+    queues = read_numbers()
     return Fleet(
-        queues=read_numbers(),
+        queues=queues,
         signs=signs,
         holders=read_holders(),
         tenant_refusals=read_tenant_refusals(),
@@ -164,6 +167,7 @@ def read_fleet() -> Fleet:
         engine=read_engine(),
         streams=read_streams(),
         conditions=read_conditions(),
+        cells=read_cells(queues),
         read_at=time.time(),
         read_seconds=time.monotonic() - started,
     )

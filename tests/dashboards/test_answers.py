@@ -19,6 +19,7 @@ import pytest
 
 from metrics.reading import fleet
 from metrics.reading.api_requests import API_REQUESTS, SQS_ERRORS
+from metrics.reading.cells import Cells
 from queues.counters.queue_numbers import read_numbers
 from queues.errors import QuotaExceeded, translated
 from signalbox import Client
@@ -29,6 +30,9 @@ from tests.prometheus import Prometheus, running_console, running_prometheus, wa
 ANSWERED_WITHIN_SECONDS = 300.0
 SHOWN_SECONDS = 3600
 """The range that is shown. Rates are taken over all of it, so that what happened once still shows on a slow machine."""
+
+TWO_CELLS = Cells({"cell-2": True}, {"cell-2": 0}, peak_over_mean=1.1)
+"""A second cell as the home sees it; tests/console/fleet reads a real one."""
 
 LATE = """
 update signalbox.ready set ready_at = ready_at - interval '1 hour'
@@ -113,6 +117,7 @@ def only_its_own(traffic: Traffic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         fleet, "read_numbers", lambda: [each for each in read_numbers() if each.name.removesuffix("-dlq") in queues]
     )
+    monkeypatch.setattr(fleet, "read_cells", lambda queues: TWO_CELLS)
 
 
 @pytest.mark.timeout(900)
