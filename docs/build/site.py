@@ -39,7 +39,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Build the navigation from the folders: each page under its heading, the first page of a folder first."""
     folders = [{title: [*_pages(folder)]} for folder, title in FOLDERS.items()]
     project = [page for name, page in ABOVE.items() if name != "README.md"]
-    config["nav"] = [{"Documentation": "README.md"}, {"Glossary": "glossary.md"}, *folders, {"Project": project}]
+    config["nav"] = [{"Signalbox": "README.md"}, {"Glossary": "glossary.md"}, *folders, {"Project": project}]
     return config
 
 

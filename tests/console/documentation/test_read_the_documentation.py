@@ -12,7 +12,7 @@ from tests.console.browsers import Browser
 def test_the_sidebar_leads_to_every_page(viewer: Browser) -> None:
     first = viewer.see(viewer.see("/").link("Docs"))
 
-    assert first.one("h1").text == "Documentation"
+    assert first.one("h1").text == "Signalbox"
     filters = viewer.see(first.link("Filters"))
     assert filters.one("h1").text == "Filters"
     assert filters.link("Documentation") == "/docs"
