@@ -17,12 +17,15 @@ import time
 from pathlib import Path
 
 from queues.database.embedded import EmbeddedPostgres
+from queues.database.embedded.binaries import install_directory
 from queues.database.embedded.folders import Folders
 
 PROJECT = Path(__file__).resolve().parents[1]
 KEPT = PROJECT / ".pytest_cache" / "prepared"
 KEPT_SECONDS = 7_200.0
 """No older is what a migration has made for the hours to come."""
+SERVER = hashlib.sha256(str(install_directory()).encode()).hexdigest()[:6]
+"""Which PostgreSQL: tests/proof/matrix has another."""
 SOURCES = ("console", "dlq", "metrics", "pipeline", "queues", "requirements.lock")
 
 
@@ -37,9 +40,9 @@ def prepare(folders: Folders) -> None:
 
 def _made() -> Path:
     """The data for this code."""
-    data = KEPT / _digest()
+    data = KEPT / f"{SERVER}-{_digest()}"
     if not data.exists() or time.time() - data.stat().st_ctime > KEPT_SECONDS:
-        for former in [one for one in KEPT.iterdir() if one.is_dir()]:
+        for former in KEPT.glob(f"{SERVER}-*"):
             shutil.rmtree(former)
         _make(data)
     return data
