@@ -61,8 +61,8 @@ class ResultBackend(KeyValueStoreBackend):  # type: ignore[misc]
 
     def incr(self, key: bytes) -> int:
         """Count the part of a chord that ends in this thread."""
-        part = self._ending.task_id
-        return self.verbs._run(calls.count_part(bytes_to_str(key), part, self.chord_expires or None))
+        kept_seconds = getattr(self, "chord_expires", self.expires)  # older versions of Celery have no time for chords
+        return self.verbs._run(calls.count_part(bytes_to_str(key), self._ending.task_id, kept_seconds or None))
 
     def on_chord_part_return(self, request: Any, state: Any, result: Any, **options: Any) -> Any:
         """Count the part of a chord, and publish the body of the chord after the last part."""

@@ -135,5 +135,6 @@ def _arose_while_connecting(error: psycopg.OperationalError, words: str) -> bool
     """Return whether the error arose before the connection was made."""
     if error.pgconn is not None or isinstance(error, (psycopg.errors.ConnectionTimeout, StalePrimary)):
         return True
-    begins = ("connection ", "failed to resolve", "Multiple connection attempts failed")
+    resolving = ("failed to resolve", "[Errno ")  # as psycopg 3.3 and 3.2 say
+    begins = ("connection ", *resolving, "Multiple connection attempts failed")
     return type(error).__module__.startswith("psycopg_pool") or words.startswith(begins)
