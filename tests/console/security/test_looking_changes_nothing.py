@@ -1,21 +1,26 @@
 """Every GET leaves the database as it was: a link, a prefetch or a crawler can do no harm.
 
 The console looks through a connection that may not write, and whatever it tries all the same is noted, also when
-the view swallows the refusal.
+the view swallows the refusal. As all pages are there, they are also read for what every page must have or not have: it
+stays out of frames and of what browsers keep, and shows no word that the glossary replaces.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
+from django.http import HttpResponse
 from psycopg.errors import ReadOnlySqlTransaction
 
-from tests.console.browsers import Browser
+from tests.console.browsers import Browser, Page
 from tests.console.security.scenes import Scene, routes
 from tests.engine import Engine
+from tests.house.english import anything_allowed, check_piece
+from tests.house.prose import Piece
 
 ONLY_POST = 405
 # Where an address leads on, and why.
@@ -44,6 +49,10 @@ NOTED = {
     "export_audit": ("select", "the audit has who took what away"),
 }
 
+# The reference of the API lists the names of its fields.
+NOT_READ = {"reference"}
+CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)  # the words of programs
+
 
 @contextmanager
 def only_looking() -> Iterator[list[str]]:
@@ -68,23 +77,52 @@ def only_looking() -> Iterator[list[str]]:
             cursor.execute("set default_transaction_read_only = off")
 
 
+def framed(answers: dict[str, HttpResponse]) -> list[str]:
+    return [
+        name
+        for name, answer in answers.items()
+        if answer.get("X-Frame-Options") != "DENY" or "frame-ancestors 'none'" not in answer["Content-Security-Policy"]
+    ]
+
+
+def kept(answers: dict[str, HttpResponse]) -> list[str]:
+    return [name for name, answer in answers.items() if "no-store" not in answer.get("Cache-Control", "")]
+
+
+def forbidden_words(answers: dict[str, HttpResponse]) -> dict[str, list[str]]:
+    """Words on each page that the glossary replaces: rendered text is checked like templates and documents."""
+    pages = {name: answer for name, answer in answers.items() if name not in NOT_READ}
+    html = {name: one for name, one in pages.items() if one.headers.get("Content-Type", "").startswith("text/html")}
+    texts = {name: Page(CODE.sub(" ", answer.content.decode())).text for name, answer in html.items()}
+    found = {
+        name: check_piece("templates/page.html", Piece(1, "text", text), anything_allowed())
+        for name, text in texts.items()
+    }
+    mistakes = {name: [one.message for one in mistakes] for name, mistakes in found.items()}
+    return {name: messages for name, messages in mistakes.items() if messages}
+
+
 def test_every_page_is_looked_at_without_writing(
     scene_of: Callable[[str], Scene], sign_in: Callable[[str], Browser]
 ) -> None:
     scene, browser = scene_of("plain"), sign_in("superuser")
     browser.raise_request_exception = False
-    statuses, wrote = {}, {}
+    statuses, wrote, pages = {}, {}, {}
 
     for route in (one for one in routes() if one.name not in ENDLESS):
         with only_looking() as refused:
-            for headers in ({}, {"HX-Request": "true"}):
+            for headers in ({"HX-Request": "true"}, {}):
                 answer = browser.get(scene.path(route), headers=headers)
                 if answer.streaming:
                     b"".join(answer.streaming_content)
                 statuses[route.name] = answer.status_code
+        pages[route.name] = answer
         if refused:
             wrote[route.name] = {statement.split()[0] for statement in refused}
 
+    assert framed(pages) == []
+    assert kept(pages) == []
+    assert forbidden_words(pages) == {}
     assert wrote == {name: {verb} for name, (verb, _) in NOTED.items()}
     odd = {name: status for name, status in statuses.items() if status not in (200, ONLY_POST) and name not in wrote}
     assert odd == dict.fromkeys(ELSEWHERE, 302) | dict.fromkeys(NOT_THERE, 404)
