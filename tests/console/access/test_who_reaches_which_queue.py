@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -170,19 +171,24 @@ def cut() -> set[str]:
 
 
 def address(pattern_name: str, world: World) -> str:
+    return reverse(pattern_name, kwargs=named(pattern_name, world))
+
+
+@cache
+def parts(pattern_name: str) -> tuple[str, list[str]]:
+    """Route of the address as the files of addresses write it, and the names of its parts."""
     pattern = next(one for one in patterns(get_resolver()) if one.name == pattern_name)
-    return reverse(pattern_name, kwargs=named(pattern, world))
+    return _route(get_resolver(), pattern).removeprefix("^/"), _converters(get_resolver(), pattern)
 
 
-def named(pattern: URLPattern, world: World) -> dict[str, Any]:
+def named(pattern_name: str, world: World) -> dict[str, Any]:
     """Value for each part of the address; streams have names of their own."""
-    prefix = _route(get_resolver(), pattern).removeprefix("^/")
+    prefix, wanted = parts(pattern_name)
     known = {**ANYTHING, "job_id": world.numbers["purge_id"], **world.known()}
     if prefix.startswith("streams/"):
         known["name"] = world.names["stream"]
     if prefix.startswith("runbooks/"):
         known["name"] = "SignalboxDeadLetters"
-    wanted = [*_converters(get_resolver(), pattern)]
     return {one: known.get(one, 1) for one in wanted}
 
 
