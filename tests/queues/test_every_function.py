@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -678,20 +679,22 @@ CALLS: dict[str, tuple[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def stage(dsn: str) -> Iterator[tuple[Engine, dict[str, Any]]]:
-    """A queue with one message each ready, due, dead, in a lane, and with a lease that has run out.
+    """A queue with one message each ready, due, dead, in a lane, and with a lease that has run out; a stream.
 
     Only the queue is committed.
     """
     with psycopg.connect(dsn, autocommit=True) as connection:
         session = make_queue(connection)
         connection.execute("begin")
-        yield session, set_up(session)
+        names = set_up(session)
+        streamed(session, f"{session.queue}-standing")  # for functions that go through all streams
+        yield session, names
         connection.execute("rollback")
 
 
-@pytest.fixture
-def scene(stage: tuple[Engine, dict[str, Any]]) -> Iterator[tuple[psycopg.Connection[Any], dict[str, Any]]]:
-    """The stage, a stream and the lead; what a call changes is rolled back before the next call.
+@contextmanager
+def scene(stage: tuple[Engine, dict[str, Any]], call: str) -> Iterator[tuple[psycopg.Connection[Any], dict[str, Any]]]:
+    """The stage, the lead, and a stream if the call names one; what it changes is rolled back before the next call.
 
     Both are made for each call: a stream's positions are sequences, which no rollback moves back, and the lead expires.
     """
@@ -699,10 +702,12 @@ def scene(stage: tuple[Engine, dict[str, Any]]) -> Iterator[tuple[psycopg.Connec
     session.connection.execute("savepoint as_set_up")
     session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
     session.value("select signalbox.take_lead(%s)", names["token"])
-    stream = streamed(session)
+    stream = streamed(session, f"{session.queue}-stream") if any(f"%({one})s" in call for one in OF_STREAM) else {}
     session.connection.execute("set constraints all immediate; set constraints all deferred")  # chains its audit rows
-    yield session.connection, names | stream
-    session.connection.execute("rollback to savepoint as_set_up; release savepoint as_set_up")
+    try:
+        yield session.connection, names | stream
+    finally:
+        session.connection.execute("rollback to savepoint as_set_up; release savepoint as_set_up")
 
 
 def make_queue(connection: psycopg.Connection[Any]) -> Engine:
@@ -738,14 +743,16 @@ def set_up(session: Engine) -> dict[str, Any]:
     return names
 
 
-def streamed(session: Engine) -> dict[str, Any]:
+OF_STREAM = ("stream", "stream_id", "group_id", "partition")
+
+
+def streamed(session: Engine, name: str) -> dict[str, Any]:
     """A stream of two partitions with one message, and a group whose only member has both."""
-    name = f"{session.queue}-stream"
     stream_id = session.value("select signalbox.create_stream(%s, '{\"partitions\": 2}')", name)
     group_id = session.value("select signalbox.create_group(%s, 'g', 'beginning')", name)
     partition = session.value("select partition from signalbox.append(%s, '\"appended\"', key => 'customer-7')", name)
     session.rows("select * from signalbox.join_group(%s, 'g', 'm')", name)
-    return {"stream": name, "stream_id": stream_id, "group_id": group_id, "partition": partition}
+    return dict(zip(OF_STREAM, (name, stream_id, group_id, partition), strict=True))
 
 
 def test_every_function_has_a_call_of_its_own(engine: Engine) -> None:
@@ -755,16 +762,16 @@ def test_every_function_has_a_call_of_its_own(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("function", CALLS)
-def test_the_function_runs(scene: tuple[psycopg.Connection[Any], dict[str, Any]], function: str) -> None:
-    session, names = scene
+def test_the_function_runs(stage: tuple[Engine, dict[str, Any]], function: str) -> None:
     call, expected = CALLS[function]
     assert f"signalbox.{function}(" in call
-    if isinstance(expected, Refusal):
-        with pytest.raises(psycopg.Error) as caught:
-            session.execute(rendered(f"select {call}").encode(), names)
-        assert caught.value.sqlstate == expected.sqlstate
-        return
-    row = session.execute(rendered(f"select {call}").encode(), names).fetchone()
+    with scene(stage, call) as (session, names):
+        if isinstance(expected, Refusal):
+            with pytest.raises(psycopg.Error) as caught:
+                session.execute(rendered(f"select {call}").encode(), names)
+            assert caught.value.sqlstate == expected.sqlstate
+            return
+        row = session.execute(rendered(f"select {call}").encode(), names).fetchone()
     assert row is not None
     if isinstance(expected, AnyOf):
         assert isinstance(row[0], expected.kind)
