@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from html.parser import HTMLParser
 from typing import Any
 
@@ -33,17 +34,21 @@ class Element:
 
 
 class Page(HTMLParser):
-    """Answer of the console, parsed."""
+    """Answer of the console, parsed when a test first looks at it."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.html = html
-        self.elements: list[Element] = []
+        self._elements: list[Element] = []
         self._open: list[Element] = []
         self._pieces: list[str] = []
         self._read: list[str] = []
-        self.feed(html)
+
+    @cached_property
+    def elements(self) -> list[Element]:
+        self.feed(self.html)
         self.close()
+        return self._elements
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         element = self._element(tag, attrs)
@@ -57,7 +62,7 @@ class Page(HTMLParser):
         """Add an element without any text."""
         here = len(self._pieces)
         element = Element(tag, {name: value or "" for name, value in attrs}, self._pieces, here, here)
-        self.elements.append(element)
+        self._elements.append(element)
         return element
 
     def _join(self) -> None:
@@ -86,6 +91,7 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         """All text of the page in one line."""
+        _ = self.elements  # parses
         return readable("".join(self._read))
 
     @property
