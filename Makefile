@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PRODUCT := $(VENV)/product.stamp
 DEVELOPMENT := $(VENV)/development.stamp
 PYTEST := $(BIN)/python -m pytest
-# One process more than there are cores: many of the long tests wait for servers that they start.
-PROOF_PROCESSES = $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores + 1 : 8)))
+# One process more than there are cores: a test waits for its server, or its server for the test.
+PROCESSES = $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores + 1 : 8)))
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 # The demo and the tests start hundreds of short processes: each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,11 +25,11 @@ observe: $(PRODUCT) ## The demo with Prometheus and Alertmanager, where these ar
 
 test: lint ## Lint, then run the fast tests: what a change needs
 	tests/system_packages.sh
-	$(PYTEST) --numprocesses logical --maxprocesses 8 -m "not proof" --ignore=tests/proof
+	$(PYTEST) --numprocesses $(PROCESSES) -m "not proof" --ignore=tests/proof
 
 proof: $(DEVELOPMENT) ## Run the long tests: mutants, kill matrices, outages, upgrades, wide properties
 	tests/system_packages.sh
-	$(PYTEST) --numprocesses $(PROOF_PROCESSES) -m "proof or property" --hypothesis-profile=wide
+	$(PYTEST) --numprocesses $(PROCESSES) -m "proof or property" --hypothesis-profile=wide
 
 quick: $(DEVELOPMENT) ## Run the fast tests of what has changed since main
 	$(BIN)/python -m tests.quick
