@@ -106,8 +106,21 @@ def effects(job: Job) -> list[Effect]:
     """List the effects of the job, as they were frozen when the job was requested."""
     many = f"{job.total_estimate:,}" if job.total_is_exact else f"more than {job.total_estimate:,}"
     # Before a job starts, its audit summary has its options only: all counts are zero.
-    frozen = [(name, value) for name, value in job.summary().items() if value and name != f"{job.NOUN}_id"]
-    return [*_moves(job, many), *(Effect("=", f"{name.replace('_', ' ')}: {_words(value)}") for name, value in frozen)]
+    shown = {"trash_hours", f"{job.NOUN}_id"}
+    frozen = [(name, value) for name, value in job.summary().items() if value and name not in shown]
+    return [*_moves(job, many), *(Effect("=", _option(name, value)) for name, value in frozen)]
+
+
+_LABELS = {
+    "through_message_id": "messages up to id",
+    "through_dead_letter_id": "dead letters up to id",
+    "upper_bound": "dead letters up to id",
+    "plan_id": "plan",
+}
+
+
+def _option(name: str, value: object) -> str:
+    return f"{_LABELS.get(name, name.replace('_', ' '))}: {_words(value)}"
 
 
 def _moves(job: Job, many: str) -> list[Effect]:
