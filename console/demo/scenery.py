@@ -13,7 +13,6 @@ from console.access.api_keys import ALL, keys
 from console.access.api_keys.keys import NewKey
 from console.access.roles import ROLES
 from console.demo import shipments, streams
-from console.demo.producers import MESSAGES
 from dlq.jobs import approval_rules
 from dlq.trash import purges
 from queues.control.queues import configure_queue, create_queue, pause_queue
@@ -133,7 +132,7 @@ def _limit_operators() -> None:
 
 def _ask_for_approval() -> None:
     """Let the operator purge what the paused queue holds; the page *Approvals* lets `approver` decide."""
-    client().send_batch(PAUSED, [MESSAGES[PAUSED]()[0] for _ in range(HELD)])
+    client().send_batch(PAUSED, [{"invoice": f"INV-{1000 + number}", "pages": 2} for number in range(HELD)])
     seen = purges.preview(PAUSED, ["ready"])
     reason = "the vendor has printed these by hand"
     purges.create(PAUSED, ["ready"], seen.bounds, PAUSED, actor="operator", reason=reason, limited=True)

@@ -43,6 +43,7 @@ def test_hostile_reasons_and_details_are_text(viewer: Browser, engine: Engine) -
 
 def test_a_mistake_is_underlined(viewer: Browser) -> None:
     assert viewer.see("/audit", q="actr:ana").one("mark").text == "actr"
+    assert "There is no queue no-such-queue." in viewer.see("/audit", q="queue:no-such-queue").text
 
 
 def test_long_histories_come_in_pages(viewer: Browser, engine: Engine) -> None:
