@@ -12,12 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from console.demo.producers import page_view
 from console.environment import variables_of_parts
 from console.server.parts import MANAGE
 from console.server.supervisor import Part
@@ -130,14 +128,13 @@ def _start_move(names: Sequence[str]) -> None:
     seed = EmbeddedPostgres(_home()).url()
     with FleetClient(seed) as client:
         for _ in range(DELAYED_MESSAGES):
-            payload, options = _view_in(moving)
-            client.send(QUEUE, payload, delay_seconds=random.uniform(5, LONGEST_DELAY_SECONDS), **options)
+            view = {"path": "/cart", "milliseconds": random.randint(20, 900)}
+            delay = random.uniform(5, LONGEST_DELAY_SECONDS)
+            client.send(QUEUE, view, delay_seconds=delay, group_id=_visitor_of(moving))
     fleet.start(QUEUE, moving, target, actor="demo", reason="level the cells")
 
 
-def _view_in(partitions: Sequence[int]) -> tuple[Any, dict[str, Any]]:
-    """Make a message of one of these partitions."""
-    while True:
-        payload, options = page_view()
-        if partition_of(options["group_id"]) in partitions:
-            return payload, options
+def _visitor_of(partitions: Sequence[int]) -> str:
+    """Return a group of one of these partitions."""
+    groups = [f"visitor-{number}" for number in range(1, 1001)]
+    return random.choice([group for group in groups if partition_of(group) in partitions])
