@@ -34,7 +34,7 @@ def attended(make_engine: MakeEngine) -> MakeEngine:
 
 def page_of(browser: Browser, engine: Engine, message_id: int) -> Page:
     page = browser.see(f"/queues/{engine.queue}/messages/{message_id}")
-    for link in page.html.split('class="waits"')[-1].split("</ul>")[0].split('href="')[1:]:
+    for link in page.html.partition('class="waits"')[2].split("</ul>")[0].split('href="')[1:]:
         browser.see(link.split('"')[0].replace("&amp;", "&"))  # every proof is a page
     return page
 
