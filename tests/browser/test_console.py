@@ -39,14 +39,14 @@ def test_a_notice_leaves_with_a_later_update_or_by_its_button(open_console: Open
     page.get_by_text("Pause…").click()
     page.fill("#pause-reason", "by hand")
     page.press("#pause-reason", "Enter")
-    notice, legend = page.locator("#notices .notice"), page.locator(".legend").first
+    notice = page.locator("#notices .notice")
+    expect(notice).to_contain_text("Paused")
 
-    for number, seen in ((1, 1), (2, 0)):
-        engine.send()
-        engine.value("select signalbox.aggregate_counters()")
-        expect(legend).to_contain_text(f"ready {number}")
-        expect(notice).to_have_count(seen)
-        page.clock.fast_forward(12_000)
+    page.clock.fast_forward(12_000)
+    engine.send()
+    engine.value("select signalbox.aggregate_counters()")
+    expect(page.locator(".legend").first).to_contain_text("ready 1")
+    expect(notice).to_have_count(0)
 
     page.get_by_role("button", name="Resume", exact=True).click()
     page.get_by_role("button", name="Dismiss").click()
