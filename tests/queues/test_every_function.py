@@ -531,6 +531,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "end_capture": ("signalbox.end_capture(0)", False),
     "send_limited": ("signalbox.send_limited(%(queue)s, '1', max_receives => 1) > %(message_id)s", True),
+    "_send_message": (
+        "signalbox._send_message(%(queue)s, '1', null, 0, null, null, null, null, null, true) > %(message_id)s",
+        True,
+    ),
     "send_binary": ("signalbox.send_binary(%(queue)s, 'bytes') > %(message_id)s", True),
     "_binary_payload": ("signalbox._binary_payload(decode(repeat('ff', 60), 'hex')) #>> '{}'", "/" * 80),
     "_binary_attributes": ("signalbox._binary_attributes('a/b', null)", {"binary_content_type": "a/b"}),

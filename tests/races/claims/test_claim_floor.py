@@ -180,12 +180,13 @@ def test_a_time_taken_before_the_insert_would_strand_the_message(
     engine: Engine, make_floors: MakeFloors, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs
 ) -> None:
     naive.install(
-        "send",
+        "_send_message",
         {
             "v_text text;\nbegin": "v_text text;\n  v_at timestamptz := signalbox.clock_time();\nbegin",
             "signalbox.clock_time(), v_id": "v_at, v_id",
         },
     )
+    naive.install("send", {})
     floors = make_floors(engine)
     floors.tick()
 

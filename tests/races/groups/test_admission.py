@@ -81,6 +81,7 @@ def admitted_by_two(
     """Return the admission counter after two senders, the first held between its read and its write."""
     naive.install("_reserve", changes | {READ: READ + BARRIER})
     naive.install("_admit", {})
+    naive.install("_send_message", {})
     naive.install("send", {})
     holder, sessions = connect(), [naive.engine(engine, connect()) for _ in range(2)]
     holder.execute("select pg_advisory_lock(4711)")

@@ -41,6 +41,7 @@ def test_the_second_of_two_senders_gets_the_first_ones_message(
 
 def test_without_the_lock_both_would_send(engine: Engine, connect: Connect, naive: NaiveVerbs) -> None:
     naive.install("_deduplicate", {"perform pg_advisory_xact_lock(p_queue_id, hashtext(p_deduplication_id));": ""})
+    naive.install("_send_message", {})
     naive.install("send", {})
     first, second = naive.engine(engine, connect()), naive.engine(engine, connect())
     first.connection.execute("begin")
@@ -133,6 +134,7 @@ def test_a_window_of_the_current_hour_alone_would_end_with_it(engine: Engine, na
         "_deduplicate",
         {"d.expires_at > clock_timestamp()": "d.sent_at >= date_trunc('hour', clock_timestamp())"},
     )
+    naive.install("_send_message", {})
     naive.install("send", {})
 
     first_id, second_id = across_the_hour(engine, naive.engine(engine))

@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from queues.codes import Floor
 from tests.engine import Engine
 from tests.races.floors import MOVE_CLOCK, Floors, floor_at, found_above
 from tests.races.naive import NaiveVerbs
@@ -21,7 +22,7 @@ Connect = Callable[..., psycopg.Connection[Any]]
 MakeEngine = Callable[..., Engine]
 MakeFloors = Callable[..., Floors]
 
-HINTS, AGES = 12, 13
+HINTS, AGES = Floor.LANE_HINT, Floor.WAITING
 """The kinds of heads that a queue with lanes has beside the others: hints, and what waits by its age."""
 
 LANE_WRITERS = {",\n      'signalbox.waiting'::regclass, 'signalbox.lane_hint'::regclass": ""}
