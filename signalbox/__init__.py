@@ -5,6 +5,7 @@ from signalbox.async_verbs import AsyncVerbs
 from signalbox.bodies import BodyStore, FileBodies
 from signalbox.calls.consumer_groups import GroupInfo, StreamMessage
 from signalbox.calls.queues import QueueInfo
+from signalbox.calls.sending import Sent
 from signalbox.calls.streams import Place, StreamInfo
 from signalbox.client import Client
 from signalbox.connections.connecting import connect, connect_async
@@ -76,6 +77,7 @@ __all__ = [
     "QuotaExceeded",
     "RateLimited",
     "Sender",
+    "Sent",
     "ServerUnavailable",
     "SignalboxError",
     "StreamClosed",

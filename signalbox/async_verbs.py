@@ -14,7 +14,7 @@ from signalbox.calls import captures, consumer_groups, queues, receiving, sendin
 from signalbox.calls.call import Call, T
 from signalbox.calls.consumer_groups import GroupInfo, Moved, Point, StreamMessage, last_of_each
 from signalbox.calls.queues import QueueInfo
-from signalbox.calls.sending import BatchOptions, Refused, SendOptions
+from signalbox.calls.sending import BatchOptions, Refused, SendOptions, Sent
 from signalbox.calls.settling import NackOptions, SettledWait
 from signalbox.calls.streams import Place, StreamInfo
 from signalbox.calls.subscriptions import Subscription
@@ -36,6 +36,13 @@ class AsyncVerbs:
         The payload is a JSON value, or bytes, which the consumer receives as bytes.
         """
         return await self._send(sending.send(queue, payload, options))
+
+    async def send_counted(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Sent:
+        """Send one message; returns its id, and how many messages wait in its message group, itself included.
+
+        The number is None in a queue that neither orders nor limits the group.
+        """
+        return await self._send(sending.send_counted(queue, payload, options))
 
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; returns their ids in the order of the payloads."""

@@ -75,6 +75,16 @@ class Message(Marked):
     body: Body | None = None
     unreadable: Unreadable | None = None
 
+    @property
+    def sequence_number(self) -> int:
+        """The number with which a FIFO queue orders a message group: it rises with each message, with gaps.
+
+        It is the id with which the message was sent, also where it is received as a dead letter.
+        """
+        origin = self.attributes.get("dead_letter")
+        first = origin.get("message_id") if isinstance(origin, Mapping) else None
+        return first if isinstance(first, int) else self.id
+
     def to_json(self) -> dict[str, Any]:
         """Describe the message as a JSON object, for another process."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "payload"}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, ParamSpec, TypedDict, cast
+from typing import Any, NamedTuple, ParamSpec, TypedDict, cast
 
 from signalbox import arguments
 from signalbox.calls import wire_names
@@ -38,6 +38,13 @@ class SendOptions(TypedDict, total=False):
     correlation_id: str | None  # kept among the attributes; None: the id of the message being handled
     expires_at: datetime | None  # never delivered after it; with a time zone
     max_receives: int | None  # deliveries before it is a dead letter; None: the queue's setting
+
+
+class Sent(NamedTuple):
+    """The id of a sent message, and how many messages wait in its message group; None where the group has no order."""
+
+    id: int
+    group_waiting: int | None
 
 
 class BatchOptions(TypedDict, total=False):
@@ -82,7 +89,9 @@ _ONE = (
     " deduplication_id text, trace_id text, body_sha256 bytea"
 )
 _SEND = statement("send", _ONE)
-_SEND_LIMITED = statement("send_limited", f"{_ONE}, expires_at timestamptz, max_receives int")
+_LIMITED_ONE = f"{_ONE}, expires_at timestamptz, max_receives int"
+_SEND_LIMITED = statement("send_limited", _LIMITED_ONE)
+_SEND_COUNTED = statement("send_counted", _LIMITED_ONE, "message_id, group_waiting")
 
 
 def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
@@ -101,6 +110,20 @@ def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
     if _have_values(limits):
         return Call(_SEND_LIMITED, {**parameters, **limits}, only_value, _request_send, PUBLISH)
     return Call(_SEND, parameters, only_value, _request_send, PUBLISH)
+
+
+def send_counted(queue: str, payload: object, options: SendOptions) -> Call[Sent]:
+    call = send(queue, payload, options)
+    limits = {name: call.parameters.get(name) for name in _LIMITS}
+    return Call(
+        _SEND_COUNTED, {**call.parameters, **limits}, lambda rows: Sent(*rows[0]), _request_send_counted, PUBLISH
+    )
+
+
+def _request_send_counted(message: Mapping[str, Any]) -> Requests[Sent]:
+    members = {**_message(message), "countGroup": "true"}
+    answer = yield _request(message["queue"], "", members, wire_names.SEND)
+    return Sent(int(answer.document["sequence"]), answer.document["groupWaiting"])
 
 
 def _request_send(message: Mapping[str, Any]) -> Requests[int]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from signalbox.binary import json_value
 from signalbox.errors import InvalidArgument, MessageUnreadable
 from signalbox.messages import Message
 from signalbox.payloads import encode
@@ -114,7 +115,7 @@ def opened(message: Message) -> dict[str, Any]:
         raise MessageUnreadable(str(message.unreadable))
     payload: Any = message.payload
     if not is_envelope(payload):
-        payload = _enclosed(payload, message.id)
+        payload = _enclosed(json_value(payload), message.id)
     properties = payload["properties"]
     delivery = properties.get("delivery_info")
     properties["delivery_info"] = {

@@ -50,6 +50,8 @@ def add_commands(commands: Commands) -> None:
     delay = "seconds until the first delivery (default: the queue's delay)"
     parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help=delay)
     parser.add_argument("--group", metavar="ID", dest="group_id", help="message group, for order or limits")
+    counted = "print also how many messages wait in the group, or - where it has no order"
+    parser.add_argument("--count-group", action="store_true", help=counted)
     deduplication = "deduplication id: a second message with it is not sent"
     parser.add_argument("--dedup", metavar="ID", dest="deduplication_id", help=deduplication)
     expiry = "time after which it is not delivered, in ISO 8601 with its zone"
@@ -67,6 +69,11 @@ def send(verbs: Verbs, args: argparse.Namespace) -> int:
         options["attributes"] = as_json(args.attributes, "attributes")
     if args.lines:
         return _send_lines(verbs, args, options)
+    if args.count_group:
+        counted = verbs.send_counted(args.queue, payload_of(args), **options)
+        text = f"{counted.id}\t{'-' if counted.group_waiting is None else counted.group_waiting}"
+        say(args, {"message_id": counted.id, "group_waiting": counted.group_waiting}, text)
+        return DONE
     message_id = verbs.send(args.queue, payload_of(args), **options)
     say(args, {"message_id": message_id}, str(message_id))
     return DONE

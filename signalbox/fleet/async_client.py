@@ -17,7 +17,7 @@ from signalbox.bodies import BodyStore
 from signalbox.calls import queues, receiving, sending, settling
 from signalbox.calls.call import Call, Function, T, handles_of, only_value
 from signalbox.calls.queues import QueueInfo
-from signalbox.calls.sending import BatchOptions, Refused, SendOptions
+from signalbox.calls.sending import BatchOptions, Refused, SendOptions, Sent
 from signalbox.calls.settling import NackOptions
 from signalbox.connections.reconnect import jittered
 from signalbox.connections.unavailable import Unavailable
@@ -66,6 +66,10 @@ class AsyncFleetClient(AsyncVerbs):
         """Send one message to the cell that takes it; returns its id there. Repeats a send once that was refused."""
         return await self._send_one(sending.send(queue, payload, options))
 
+    async def send_counted(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Sent:
+        """Send one message to the cell that takes it; returns its id, and how many wait in its message group there."""
+        return await self._send_one(sending.send_counted(queue, payload, options))
+
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages; returns their ids in the order of the payloads. In each cell all or none are sent.
 
@@ -78,12 +82,12 @@ class AsyncFleetClient(AsyncVerbs):
         results: list[int | Refused] = []
         for payload, options in messages:
             try:
-                results.append(await self._send_one(sending.send(queue, payload, options)))
+                results.append(await self.send(queue, payload, **options))
             except SignalboxError as refusal:
                 results.append(refusal)
         return results
 
-    async def _send_one(self, call: Call[int]) -> int:
+    async def _send_one(self, call: Call[T]) -> T:
         """Send one message to its cell, and again where it has moved."""
         queue, attempts = call.parameters["queue"], _Attempts()
         while True:

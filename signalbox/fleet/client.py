@@ -18,7 +18,7 @@ from signalbox.bodies import BodyStore
 from signalbox.calls import queues, receiving, sending, settling
 from signalbox.calls.call import Call, Function, T, handles_of, only_value
 from signalbox.calls.queues import QueueInfo
-from signalbox.calls.sending import BatchOptions, Refused, SendOptions
+from signalbox.calls.sending import BatchOptions, Refused, SendOptions, Sent
 from signalbox.calls.settling import NackOptions
 from signalbox.client import Client
 from signalbox.connections.reconnect import jittered
@@ -71,6 +71,10 @@ class FleetClient(Verbs):
         """Send one message to the cell that takes it; returns its id there. Repeats a send once that was refused."""
         return self._send_one(sending.send(queue, payload, options))
 
+    def send_counted(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Sent:
+        """Send one message to the cell that takes it; returns its id, and how many wait in its message group there."""
+        return self._send_one(sending.send_counted(queue, payload, options))
+
     def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages; returns their ids in the order of the payloads. In each cell all or none are sent.
 
@@ -83,12 +87,12 @@ class FleetClient(Verbs):
         results: list[int | Refused] = []
         for payload, options in messages:
             try:
-                results.append(self._send_one(sending.send(queue, payload, options)))
+                results.append(self.send(queue, payload, **options))
             except SignalboxError as refusal:
                 results.append(refusal)
         return results
 
-    def _send_one(self, call: Call[int]) -> int:
+    def _send_one(self, call: Call[T]) -> T:
         """Send one message to its cell, and again where it has moved."""
         queue, attempts = call.parameters["queue"], _Attempts()
         while True:

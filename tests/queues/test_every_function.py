@@ -531,6 +531,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "end_capture": ("signalbox.end_capture(0)", False),
     "send_limited": ("signalbox.send_limited(%(queue)s, '1', max_receives => 1) > %(message_id)s", True),
+    "send_counted": ("(signalbox.send_counted(%(queue)s, '1')).group_waiting", None),
     "_send_message": (
         "signalbox._send_message(%(queue)s, '1', null, 0, null, null, null, null, null, true) > %(message_id)s",
         True,

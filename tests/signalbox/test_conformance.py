@@ -96,6 +96,21 @@ class TestSending:
                 verbs.send(queue, payload, **options)
             assert refused.value.field == field
 
+    def test_a_send_answers_how_many_wait_in_the_group(self, verbs, make_queue):
+        fifo, limited, plain = make_queue(mode="fifo"), make_queue(group_max_in_flight=1), make_queue()
+        for queue, waiting in ((fifo, [1, 2, 3]), (limited, [1, 2, 3]), (plain, [None] * 3)):
+            sent = [verbs.send_counted(queue, n, group_id="g", max_receives=n or None) for n in range(3)]
+            assert [one.group_waiting for one in sent] == waiting
+            assert verbs.send_counted(queue, 1, group_id="h").group_waiting == waiting[0]
+        (first,) = [message for message in verbs.receive(fifo, 10) if message.group_id == "g"]
+        assert verbs.ack(first)
+        (second,) = [message for message in verbs.receive(fifo, 10) if message.group_id == "g"]
+        assert second.sequence_number > first.sequence_number
+        assert verbs.send_counted(fifo, b"x", group_id="g").group_waiting == 2
+        with pytest.raises(InvalidArgument) as refused:
+            verbs.send_counted(plain, 1, priority=-1)
+        assert refused.value.field == "priority"
+
     def test_a_batch_keeps_order_and_options(self, verbs, queue):
         ids = verbs.send_batch(queue, ["a", "b"], priorities=[0, 9], attributes=[None, {"n": 1}], group_ids=["g", None])
         assert ids == sorted(ids)

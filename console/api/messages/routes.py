@@ -25,12 +25,15 @@ ANY_MESSAGE = "/messages/{segment:message_id}"
 router = Router(tags=["messages"], by_alias=True)
 
 
-@router.post(MESSAGES, auth=ApiKey("send"), response={202: shapes.Sent})
-async def send(request: Any, queue: Path[str], message: shapes.NewMessage) -> HttpResponse:
+@router.post(MESSAGES, auth=ApiKey("send"), response={202: shapes.SentAlone})
+async def send(request: Any, queue: Path[str], message: shapes.NewSingleMessage) -> HttpResponse:
     await reached_queue(request.auth, queue)
 
     async def effect(client: AsyncClient) -> HttpResponse:
-        return answer(202, sending.sent(await client.send(queue, message.body, **sending.options(message))))
+        if not message.count_group:
+            return answer(202, sending.sent(await client.send(queue, message.body, **sending.options(message))))
+        counted = await client.send_counted(queue, message.body, **sending.options(message))
+        return answer(202, {**sending.sent(counted.id), "groupWaiting": counted.group_waiting})
 
     return await idempotency.once(request, effect)
 

@@ -71,6 +71,12 @@ class NewMessage(Shape):
     correlation_id: TraceText | None = None
 
 
+class NewSingleMessage(NewMessage):
+    """A message to send by itself."""
+
+    count_group: bool = Field(default=False, description="Answer how many messages wait in its message group.")
+
+
 class NewBatchMessage(NewMessage):
     """A message of a batch."""
 
@@ -102,7 +108,19 @@ class Sent(Document):
     """The queue and state of a sent message."""
 
     message_id: str = Field(examples=["msg_123"])
-    sequence: int = Field(examples=[123])
+    sequence: int = Field(
+        examples=[123], description="Its number. In a FIFO queue it rises within each message group, in their order."
+    )
+
+
+class SentAlone(Sent):
+    """A message that was sent by itself."""
+
+    group_waiting: int | None = Field(
+        default=None,
+        description="With `countGroup`: messages that wait in its group, itself included. Null where the queue neither"
+        " orders nor limits the group.",
+    )
 
 
 class Accepted(Sent):

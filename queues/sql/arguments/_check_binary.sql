@@ -10,7 +10,7 @@ declare
     then p_attributes ->> 'binary_content_type' end;
   v_text text := case when jsonb_typeof(p_payload) = 'string' then p_payload #>> '{}' end;
 begin
-  if (length(v_type) <= 200 and v_type ~ '^[A-Za-z0-9][\w!#$&^.+-]*/[A-Za-z0-9][\w!#$&^.+-]*(\s*;[ -~]*)?$') is not true
+  if (length(v_type) <= 200 and v_type ~ '^[A-Za-z0-9][\w!#$&^.+-]*/[A-Za-z0-9][\w!#$&^.+-]*( *;[ -~]*)?$') is not true
   then
     perform signalbox._refuse(
       'content_type', format('is %s: it must be a type and a subtype of up to 200 characters, as image/png',

@@ -35,6 +35,15 @@ def events(page: Page) -> list[str]:
     return [one.text for one in Page(timeline).all("b")]
 
 
+def test_a_message_of_a_fifo_queue_has_its_sequence_number(
+    operator: Browser, make_engine: Callable[..., Engine], engine: Engine
+) -> None:
+    fifo = make_engine(mode="fifo")
+    message_id = fifo.send({"n": 1}, group_id="g")
+    assert f"Sequence number {message_id} rises within its group" in page_of(operator, fifo, message_id).text
+    assert "Sequence number" not in page_of(operator, engine, engine.send(1)).text
+
+
 def test_a_ready_message_says_what_it_waits_for(operator: Browser, engine: Engine) -> None:
     message_id = engine.send({"n": 1})
 

@@ -60,10 +60,20 @@ def test_a_queue_delays_by_its_setting_unless_the_sender_says(make_engine: Calla
 
 
 def test_higher_priority_comes_first(engine: Engine) -> None:
-    for priority in (0, 9, 4):
+    for priority in (0, 100, 10, 32767, 4):
         engine.send(priority, priority=priority)
 
-    assert [row[3] for row in engine.receive(10)] == [9, 4, 0]
+    assert [row[3] for row in engine.receive(10)] == [32767, 100, 10, 4, 0]
+
+
+def test_a_queue_uses_at_most_a_thousand_priorities(engine: Engine) -> None:
+    used = "insert into signalbox.claim_floor (queue_id, kind) select %s, p from generate_series(1, 999) p"
+    engine.connection.execute(used, [engine.queue_id])
+    with pytest.raises(psycopg.DatabaseError) as refused:
+        engine.send(1, priority=32767)
+    assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB400", "priority")
+    engine.send(1, priority=999)
+    assert engine.receive_one()[3] == 1
 
 
 def test_waiting_is_worth_priority(make_engine: Callable[..., Engine]) -> None:

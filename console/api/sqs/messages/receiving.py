@@ -21,6 +21,7 @@ from console.api.sqs.messages.returning import give_back
 from console.api.sqs.queues.facts import SqsFacts, facts_of, queue_of
 from console.api.waiting import shared_hub
 from signalbox import Message
+from signalbox.binary import json_value
 
 MAX_MESSAGES = 10
 MAX_WAIT_SECONDS = 20
@@ -112,10 +113,11 @@ def _system_names(given: Mapping[str, Any]) -> set[str]:
 
 
 async def _document(call: Call, facts: SqsFacts, message: Message, payload: Any, names: set[str]) -> dict[str, Any]:
+    payload = json_value(payload)
     body = payload if isinstance(payload, str) else json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
     own = attributes.chosen(attributes.from_engine(message.attributes), call.given.get("MessageAttributeNames", ()))
     document: dict[str, Any] = {
-        "MessageId": message_id_of(_first_id(message)),
+        "MessageId": message_id_of(message.sequence_number),
         "ReceiptHandle": receipt_of(message.receipt_handle, message.receive_count),
         "MD5OfBody": hashlib.md5(body.encode(), usedforsecurity=False).hexdigest(),
         "Body": body,
@@ -125,13 +127,6 @@ async def _document(call: Call, facts: SqsFacts, message: Message, payload: Any,
     if own:
         document |= {"MD5OfMessageAttributes": attributes.md5_of(own), "MessageAttributes": own}
     return document
-
-
-def _first_id(message: Message) -> int:
-    """Return the number that the message had when it was sent: a dead letter that is received has a new one."""
-    origin = message.attributes.get("dead_letter")
-    first = origin.get("message_id") if isinstance(origin, dict) else None
-    return first if isinstance(first, int) else message.id
 
 
 def _system_attributes(call: Call, facts: SqsFacts, message: Message, names: set[str]) -> dict[str, str]:
@@ -145,7 +140,7 @@ def _system_attributes(call: Call, facts: SqsFacts, message: Message, names: set
         "SentTimestamp": _milliseconds(message.sent_at),
         "ApproximateReceiveCount": str(message.receive_count),
         "ApproximateFirstReceiveTimestamp": _milliseconds(first_received_at),
-        "SequenceNumber": sequence_number_of(_first_id(message)) if facts.is_fifo else None,
+        "SequenceNumber": sequence_number_of(message.sequence_number) if facts.is_fifo else None,
         "MessageDeduplicationId": told.get("deduplication_id"),
         "MessageGroupId": message.group_id,
         "AWSTraceHeader": told.get("trace_header"),

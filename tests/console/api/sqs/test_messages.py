@@ -49,6 +49,12 @@ def test_a_message_is_sent_received_and_deleted(sqs: Client, queue: str) -> None
     assert counts["Attributes"] == {"ApproximateNumberOfMessagesNotVisible": "0"}
 
 
+def test_a_binary_payload_arrives_as_base64(sqs: Client, queue: str, engine: Engine) -> None:
+    engine.value("select signalbox.send_binary(%s, %s)", queue.rpartition("/")[2], b"\x00\xff\x10")
+    (message,) = sqs.receive_message(QueueUrl=queue)["Messages"]
+    assert message["Body"] == "AP8Q"
+
+
 def test_the_md5_of_attributes_is_that_of_awss_own_example(json_sqs: Client, new_name: Any) -> None:
     url = json_sqs.create_queue(QueueName=new_name())["QueueUrl"]
     attributes = {"timestamp": {"StringValue": "1493147359900", "DataType": "Number"}}
