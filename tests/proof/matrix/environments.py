@@ -39,6 +39,21 @@ done
 """
 
 
+PASSABLE = """import os
+import tempfile
+
+_made = tempfile.mkdtemp
+
+
+def mkdtemp(*arguments, **options):
+    folder = _made(*arguments, **options)
+    os.chmod(folder, 0o711)
+    return folder
+
+
+tempfile.mkdtemp = mkdtemp  # the programs of PostgreSQL 15 go back to their folder by its name
+"""
+
 Fill = Callable[[Path, Path], None]
 """Writes into the folder of packages of a Python."""
 
@@ -56,7 +71,7 @@ def with_packages(name: str, python: str) -> Path:
 
 def with_postgres_15() -> Path:
     """Return a Python of the tests whose embedded PostgreSQL is Debian's 15."""
-    return _kept("postgres15", sys.executable, INITDB.encode(), _wrap_postgres_15)
+    return _kept("postgres15", sys.executable, (INITDB + PASSABLE).encode(), _wrap_postgres_15)
 
 
 def _kept(name: str, python: str, content: bytes, fill: Fill) -> Path:
@@ -94,3 +109,4 @@ def _wrap_postgres_15(_: Path, packages: Path) -> None:
     (programs / "initdb").unlink()
     (programs / "initdb").write_text(INITDB)
     (programs / "initdb").chmod(0o755)
+    (packages / "sitecustomize.py").write_text(PASSABLE)
