@@ -24,6 +24,7 @@ LONGEST_FIRST = (
     *ALONE,
     "tests/browser",
     "tests/proof/demo",
+    "tests/proof/fleet/test_kill_matrix_of_moves.py",
     "tests/proof/sqs/test_model.py",
     "tests/proof/package",
     "tests/proof/bench",

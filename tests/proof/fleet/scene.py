@@ -77,12 +77,35 @@ class Watch:
             self._active = False
 
 
+class Lookers:
+    """Sessions that look whether a cell takes a group, one a server: a new one would compile all of a send again."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[ChaosServer, psycopg.Connection[Any]] = {}
+
+    def at(self, server: ChaosServer) -> psycopg.Connection[Any]:
+        """Session that was at the server before."""
+        return self._sessions[server] if server in self._sessions else self.again_at(server)
+
+    def again_at(self, server: ChaosServer) -> psycopg.Connection[Any]:
+        """New session instead of a broken one."""
+        if server in self._sessions:
+            self._sessions[server].close()
+        self._sessions[server] = server.connect_patiently()
+        return self._sessions[server]
+
+    def close(self) -> None:
+        for session in self._sessions.values():
+            session.close()
+
+
 @dataclass
 class Scene:
     """One FIFO queue on the cells a and b, of which partitions 0-15 move from a to b."""
 
     a: ChaosServer
     b: ChaosServer
+    lookers: Lookers
     queue: str = field(default_factory=lambda: f"killed-{uuid.uuid4().hex[:8]}")
     sent: dict[str, list[int]] = field(default_factory=dict)
     """The numbers of each group, in the order in which their sends were answered."""
@@ -137,14 +160,20 @@ class Scene:
         self.wrongs += [f"{group} is taken by {cells}" for group, cells in takers.items() if len(cells) > 1]
 
     def _takes(self, name: str, group: str) -> bool:
-        with getattr(self, name).connect_patiently() as session:
-            try:
-                with session.transaction(force_rollback=True):
-                    session.execute("select signalbox.send(%s, 'null', group_id => %s)", [self.queue, group])
-            except psycopg.DatabaseError as error:
-                if error.sqlstate not in {"SB421", "SB404"}:
-                    raise
-                return False
+        server = getattr(self, name)
+        try:
+            return self._is_taken(self.lookers.at(server), group)
+        except psycopg.OperationalError:  # it was killed after the last look
+            return self._is_taken(self.lookers.again_at(server), group)
+
+    def _is_taken(self, session: psycopg.Connection[Any], group: str) -> bool:
+        try:
+            with session.transaction(force_rollback=True):
+                session.execute("select signalbox.send(%s, 'null', group_id => %s)", [self.queue, group])
+        except psycopg.DatabaseError as error:
+            if error.sqlstate not in {"SB421", "SB404"}:
+                raise
+            return False
         return True
 
     def finish(self) -> list[str]:

@@ -16,7 +16,7 @@ from queues import fleet
 from queues.fleet import moving
 from signalbox.fleet import client
 from tests.chaos.server import ChaosServer
-from tests.proof.fleet.scene import GROUPS, Death, Scene, Watch, home_at
+from tests.proof.fleet.scene import GROUPS, Death, Lookers, Scene, Watch, home_at
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.proof]
 
@@ -32,7 +32,9 @@ def make(django_db_blocker: Any) -> Iterator[Make]:
         stack.enter_context(home_at(a))
         fleet.add_cell("a", a.url, actor="test")
         fleet.add_cell("b", b.url, actor="test")
-        yield lambda: Scene(a, b)
+        lookers = Lookers()
+        stack.callback(lookers.close)
+        yield lambda: Scene(a, b, lookers)
 
 
 @pytest.fixture(autouse=True)
