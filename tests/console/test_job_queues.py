@@ -36,7 +36,7 @@ def test_both_queues_are_reserved_for_the_system_tenant() -> None:
 
 
 def test_the_demo_starts_a_worker_for_each_queue() -> None:
-    commands = {part.name: list(part.command) for part in _parts()}
+    commands = {part.name: list(part.command) for part in _parts([])}
 
     assert "-Q" not in commands["jobs"]
     assert commands["pipeline"][commands["pipeline"].index("-Q") + 1] == settings.PIPELINE_QUEUE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from docs.build.markdown import first_sentence, linked, sentence, table
+from docs.build.markdown import linked, sentence, table
 from docs.build.pages import ROOT
 
 SQL = ROOT / "queues" / "sql"
@@ -38,17 +38,15 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def _index() -> str:
-    """Return the table of all public functions."""
+    """Return the table of all public functions, a row for each page."""
     return table(
-        ("function", "does", "page"),
+        ("page", "functions"),
         (
             (
-                f"`{function.name}`",
-                first_sentence(function.text),
-                f"[{noun.replace('_', ' ')}]({_page(noun)}#{function.name})",
+                f"[{noun.replace('_', ' ')}]({_page(noun)})",
+                ", ".join(f"[`{function.name}`]({_page(noun)}#{function.name})" for function in functions),
             )
             for noun, functions in _nouns().items()
-            for function in functions
         ),
     )
 

@@ -147,7 +147,7 @@ def test_the_list_is_filtered(viewer: Browser, engine: Engine) -> None:
     assert "state: has no such value." in viewer.see("/alerts", q="state:maybe").text
     assert "SignalboxNoConsumers" in viewer.fetch("/alerts", q="alert:consumers -state:firing").text
     page = viewer.see("/alerts", q=f"queue:{engine.queue} severity:critcal")
-    assert "There is no severity critcal. Did you mean severity:critical?" in page.text
+    assert "There is no severity critcal. Did you mean severity:critical ?" in page.text
     assert page.link("severity:critical") == f"/alerts?q=queue%3A{engine.queue}%20severity%3Acritical"
 
 

@@ -41,6 +41,7 @@ def test_a_message_is_sent_received_and_acknowledged(caller: Caller, engine: Eng
     assert message["receiveCount"] == 1
     assert message["sentAt"].endswith("Z")
     assert [name for name, value in message.items() if value is None] == [
+        "contentType",
         "messageGroupId",
         "state",
         "traceId",

@@ -103,6 +103,7 @@ def test_an_open_transaction_that_found_the_queue_open_is_waited_for(
             assert "did not end within" in stopped.problem
             assert state_of(queue) == {"0-63": ("a", "settled")}
         a.execute("select signalbox.send(%s, %s, group_id => %s)", [queue, Jsonb("a takes it"), FIRST[1]])
+        monkeypatch.undo()  # sessions of other tests have time to end
         fleet.pause(stopped.move_id, False, actor="test")
         assert fleet.advance(stopped.move_id).messages == 2, "it is in the count of what a still has"
 

@@ -139,7 +139,7 @@ def test_of_two_that_send_a_stage_at_once_one_does(engine: Engine, connect: Conn
 @pytest.mark.parametrize(
     ("options", "field"),
     [
-        ({"priorities": [0, 10]}, "priority"),
+        ({"priorities": [0, 32_768]}, "priority"),
         ({"delay_seconds": [0.0, -1.0]}, "delay_seconds"),
         ({"keys": ["", None]}, "group_id"),
         ({"deduplication_ids": ["d" * 201, None]}, "deduplication_id"),

@@ -62,7 +62,7 @@ class TestSending:
         status, lines, complaint = signalbox("send", queue, "{'n': 1}")
         assert (status, lines) == (1, [])
         assert complaint.startswith("signalbox: payload is not JSON")
-        assert "priority" in signalbox("send", queue, 1, "--priority", 99)[2]
+        assert "priority" in signalbox("send", queue, 1, "--priority", 32_768)[2]
 
     @pytest.mark.parametrize(
         "arguments",
