@@ -26,7 +26,7 @@ router = Router(tags=["messages"], by_alias=True)
 
 
 @router.post(MESSAGES, auth=ApiKey("send"), response={202: shapes.SentAlone})
-async def send(request: Any, queue: Path[str], message: shapes.NewSingleMessage) -> HttpResponse:
+async def send(request: Any, queue: Path[str], message: shapes.NewMessage) -> HttpResponse:
     await reached_queue(request.auth, queue)
 
     async def effect(client: AsyncClient) -> HttpResponse:

@@ -12,12 +12,12 @@ from console.api.core.names import wire_field
 from console.api.core.problems import Problem, problem_of
 from console.api.core.responses import message_name
 from console.api.core.shape import invalid
-from console.api.messages.shapes import NewBatchMessage, NewMessage
+from console.api.messages.shapes import NewBatchMessage, NewMessageMembers
 from signalbox import AsyncClient, InvalidArgument, binary
 from signalbox.calls.sending import BatchOptions, SendOptions
 
 
-def options(message: NewMessage) -> SendOptions:
+def options(message: NewMessageMembers) -> SendOptions:
     """Return the options of a message, without its payload."""
     attributes = message.attributes
     return {

@@ -41,8 +41,8 @@ class Attributes(Shape):
     priority: Priority | None = None
 
 
-class NewMessage(Shape):
-    """A message to send."""
+class NewMessageMembers(Shape):
+    """What a message has, sent by itself or in a batch."""
 
     body: Any = Field(
         description="Any JSON value; with a contentType, bytes in base64.",
@@ -71,13 +71,13 @@ class NewMessage(Shape):
     correlation_id: TraceText | None = None
 
 
-class NewSingleMessage(NewMessage):
-    """A message to send by itself."""
+class NewMessage(NewMessageMembers):
+    """A message to send."""
 
     count_group: bool = Field(default=False, description="Answer how many messages wait in its message group.")
 
 
-class NewBatchMessage(NewMessage):
+class NewBatchMessage(NewMessageMembers):
     """A message of a batch."""
 
     client_message_id: Text | None = Field(default=None, description="Comes back with its result.", examples=["m1"])
