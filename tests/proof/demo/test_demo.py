@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from console.demo.scenery import HELD
 from queues.database.embedded import EmbeddedPostgres
 from tests.proof.demo.running import PATIENCE, ROOT, Demo
 
@@ -239,8 +240,8 @@ def test_history_is_loaded_for_looking_at_scale(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path)
     try:
         with psycopg.connect(server.ensure_running(), autocommit=True) as database:
-            assert value(database, "select count(*) from signalbox.message") == 3000
-            assert value(database, "select count(*) from signalbox.ready") == 750
+            assert value(database, "select count(*) from signalbox.message") == 3000 + HELD
+            assert value(database, "select count(*) from signalbox.ready") == 750 + HELD
             assert value(database, "select count(*) from signalbox.dead_letter") > 0
             assert value(database, "select count(*) from signalbox.auth_user where password not like '!%'") == 0
             assert value(database, "select count(*) from signalbox.api_key where revoked_at is null") == 0
