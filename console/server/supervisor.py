@@ -25,7 +25,8 @@ from queues.stopping import Stopping
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 RESTART_SECONDS = 2.0
-STOP_SECONDS = 8.0
+STOP_SECONDS = 15.0
+"""Seconds for which a part may wind down. A worker whose database or cell is silent gives up before it."""
 
 
 @dataclass

@@ -181,12 +181,16 @@ class AsyncFleetClient(AsyncVerbs):
         try:
             client = await self._at(cell)
             messages = await client._run(claim)
-        except Unavailable:
-            self._silent[cell] = time.monotonic() + SILENT_SECONDS
-            if cells == 1:
-                raise
+        except Unavailable as error:
+            self._leave_out(cell, error, cells)
             return []
         return [replace(message, receipt_handle=handle_at(cell, message.receipt_handle)) for message in messages]
+
+    def _leave_out(self, cell: str, error: Unavailable, cells: int) -> None:
+        """Leave out a cell that did not answer for a while. Raises its error where there is no other cell."""
+        self._silent[cell] = time.monotonic() + SILENT_SECONDS
+        if cells == 1:
+            raise error
 
     def _answering(self, cells: Sequence[str]) -> list[str]:
         """The cells in the order in which this receive asks them, without those that were silent a moment ago."""
@@ -295,8 +299,12 @@ class AsyncFleetClient(AsyncVerbs):
 
     async def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:
         """Announce a consumer in each cell of the queue that answers."""
-        for cell in self._answering((await self._map(queue)).holders):
-            await self._on(cell, queues.announce_consumer(queue, consumer, details))
+        holders = (await self._map(queue)).holders
+        for cell in self._answering(holders):
+            try:
+                await self._on(cell, queues.announce_consumer(queue, consumer, details))
+            except Unavailable as error:
+                self._leave_out(cell, error, len(holders))
 
     async def _run(self, call: Call[T]) -> T:
         """Carry out a call that no verb here divides, in the cell of the address."""

@@ -21,12 +21,12 @@ from signalbox.connections.reconnect import jittered
 from signalbox.messages import Message
 from signalbox.version import __version__
 from signalbox.worker.handlers.outcomes import Outcome, rejected_as_unreadable
-from signalbox.worker.leases import Lease, Leases
+from signalbox.worker.holdings import Holdings
+from signalbox.worker.leases import Lease
 from signalbox.worker.options import Options
 from signalbox.worker.outages import happens, persist
 from signalbox.worker.processes.pool import STACK_SECONDS, Pool
 from signalbox.worker.queue_order import QueueOrder
-from signalbox.worker.settlement import Settlement
 from signalbox.worker.sources import source_of
 
 #: The most messages of one claim.
@@ -74,9 +74,8 @@ class RunLoop:
         self._source = source_of(options)
         self._options = options
         self._order = QueueOrder(options.weights, options.order)
-        self._leases = Leases(self._source.heartbeats, options.heartbeat)
         self._changed = asyncio.Event()  # set at a free slot, an announcement, recorded outcomes, or a stop
-        self._settlement = Settlement(self._source.settlements, self._leases, options, relieved=self._changed.set)
+        self._held = Holdings(self._source, options, relieved=self._changed.set, spawn=self._spawn)
         self._presence = Presence(self._source.heartbeats, options)
         self._pool = Pool(options)
         self._waiting: deque[Lease] = deque()
@@ -87,11 +86,7 @@ class RunLoop:
 
     async def work(self) -> None:
         """Work until stopped. Raises the error that ended the work: no such queue, no handler."""
-        background = [
-            self._spawn(self._leases.keep()),
-            self._spawn(self._settlement.work()),
-            self._spawn(self._presence.announce(lambda: len(self._running))),
-        ]
+        announcing = self._spawn(self._presence.announce(lambda: len(self._running)))
         claiming = self._spawn(self._claim())
         hastening = self._spawn(self._end_at_once(claiming))
         try:
@@ -100,7 +95,7 @@ class RunLoop:
             self._finish_claiming()
             await asyncio.wait({claiming})
             await self._wind_down()
-            await _cancel([hastening, *background])
+            await _cancel([hastening, announcing, *self._held.tasks])
             await self._source.close()
         if self._failure is not None:
             raise self._failure
@@ -148,7 +143,7 @@ class RunLoop:
         capacity = self._options.concurrency + self._options.prefetch
         if (
             len(self._waiting) > self._options.prefetch // 2
-            or self._settlement.pending > capacity + self._options.ack_batch
+            or self._held.pending > capacity + self._options.ack_batch
         ):
             return 0
         return min(capacity - len(self._waiting) - len(self._running), MAX_CLAIM)
@@ -161,7 +156,7 @@ class RunLoop:
                 break
             messages = await self._receive(queue, min(share, left)) or []
             left -= len(messages)
-            self._waiting.extend(self._leases.add(messages, queue))
+            self._waiting.extend(self._held.add(messages, queue))
             self._fill_slots()  # none when the worker was stopped during the claim
         return room - left
 
@@ -207,23 +202,23 @@ class RunLoop:
                 else await self._pool.perform(lease.message, lease.queue, lease.interruption)
             )
         finally:
-            self._settlement.settle(lease, outcome)
+            self._held.settle(lease, outcome)
 
     async def _wind_down(self) -> None:
         """Give back waiting messages, let handlers finish within the grace, then stop and give back the rest."""
-        self._settlement.hurry()
+        self._held.hurry()
         for lease in self._waiting:
-            self._settlement.settle(lease, Outcome("stopped"))
+            self._held.settle(lease, Outcome("stopped"))
         if self._running:
             logger.info("Stopping: waiting for %d handlers to finish", len(self._running))
             await asyncio.wait(self._running, timeout=self._options.stop_grace)
-        for lease in self._leases:
+        for lease in self._held:
             lease.interrupt()
         if self._running:
             await asyncio.wait(self._running, timeout=self._options.cancel_grace + 2 * STACK_SECONDS)
         await _cancel(list(self._running))
         within = SETTLE_AT_ONCE_SECONDS if self._at_once.is_set() else SETTLE_SECONDS
-        await happens(self._settlement.idle, within)
+        await self._held.settled(within)
         await self._pool.close()
 
     async def _end_at_once(self, claiming: asyncio.Task[None]) -> None:

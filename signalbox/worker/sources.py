@@ -13,7 +13,7 @@ from signalbox.connections.connecting import is_server, key_of
 from signalbox.connections.connections import lasting_dsn
 from signalbox.connections.listening import in_loop, shared_listener
 from signalbox.errors import QuotaExceeded
-from signalbox.fleet.map import is_fleet, seed_of
+from signalbox.fleet.map import cell_and_handle, is_fleet, seed_of
 from signalbox.messages import Message
 from signalbox.worker.options import Options
 from signalbox.worker.outages import CALL_SECONDS
@@ -59,6 +59,10 @@ class DatabaseSource:
                 stack.enter_context(listener.on_ready(queue, waking))
             yield
 
+    def cell_of(self, receipt_handle: str) -> str:
+        """The name of the cell that holds the lease; empty where there is one place alone."""
+        return ""
+
     async def close(self) -> None:
         for client in self._clients:
             await client.close()
@@ -99,6 +103,9 @@ class ServerSource:
     def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def cell_of(self, receipt_handle: str) -> str:
+        return ""
+
     async def close(self) -> None:
         await self._client.close()
 
@@ -129,6 +136,9 @@ class FleetSource:
 
     def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def cell_of(self, receipt_handle: str) -> str:
+        return cell_and_handle(receipt_handle)[0]
 
     async def close(self) -> None:
         for client in self._clients:

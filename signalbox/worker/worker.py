@@ -53,7 +53,11 @@ def run(workers: Sequence[Worker]) -> None:
 async def _run(workers: Sequence[Worker]) -> None:
     """Work until every worker has been stopped. Raises the error of the first that failed."""
 
+    stopped = False
+
     def stop() -> None:
+        nonlocal stopped
+        stopped = True
         for worker in workers:
             worker.stop()
 
@@ -62,9 +66,8 @@ async def _run(workers: Sequence[Worker]) -> None:
     serving = [asyncio.create_task(worker.serve()) for worker in workers]
     try:
         await asyncio.wait(serving, return_when=asyncio.FIRST_COMPLETED)
-        for worker, task in zip(workers, serving, strict=True):
-            if not task.done():
-                worker.stop()
+        if not stopped:  # one has failed; a second call would stop the others at once
+            stop()
         await asyncio.gather(*serving)
     finally:
         for task in serving:

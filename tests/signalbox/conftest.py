@@ -128,6 +128,20 @@ def held(dsn):
 
 
 @pytest.fixture
+def connected(dsn):
+    """Number of connections of a queue's worker."""
+
+    def look(queue):
+        with psycopg.connect(dsn) as connection:
+            (count,) = connection.execute(
+                "select count(*) from pg_stat_activity where application_name = %s", [f"signalbox worker {queue}"]
+            ).fetchone()
+        return count
+
+    return look
+
+
+@pytest.fixture
 def lease(dsn):
     """Time of a message's lease, and its end."""
 

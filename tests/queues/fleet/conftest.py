@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection, connections
-from psycopg.conninfo import make_conninfo
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from queues import fleet
 from queues.database.embedded.server import DATABASE
@@ -28,6 +29,19 @@ class Cells:
 
     def connect(self, cell: str) -> psycopg.Connection[Any]:
         return psycopg.connect(getattr(self, cell), autocommit=True)
+
+    @contextmanager
+    def silent(self, cell: str) -> Iterator[None]:
+        """Refuse connections to a cell while the block runs, and end those that it has."""
+        name = conninfo_to_dict(getattr(self, cell))["dbname"]
+        with psycopg.connect(make_conninfo(self.a, dbname="postgres"), autocommit=True) as server:
+            allow = sql.SQL("alter database {} allow_connections {}")
+            server.execute(allow.format(sql.Identifier(name), sql.SQL("false")))
+            server.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name])
+            try:
+                yield
+            finally:
+                server.execute(allow.format(sql.Identifier(name), sql.SQL("true")))
 
     def client(self) -> FleetClient:
         return FleetClient(self.a)

@@ -21,7 +21,7 @@ from queues.errors import InvalidArgument
 from signalbox.fleet.map import partition_of
 from signalbox.worker import Worker
 from tests.queues.fleet.conftest import Cells
-from tests.signalbox.worker.handlers import record
+from tests.signalbox.worker.handlers import record, wait_for_gate
 from tests.signalbox.worker.workers import PATIENCE, Notes
 
 KEYS = {
@@ -40,6 +40,11 @@ def placed(*names: str, **settings: Any) -> str:
 def ready(cells: Cells, cell: str, queue: str) -> int:
     with cells.connect(cell) as connection:
         return signalbox.Client(connection).describe_queue(queue).messages["ready"]
+
+
+def unsettled(cells: Cells, cell: str, queue: str) -> int:
+    with cells.connect(cell) as connection:
+        return sum(signalbox.Client(connection).describe_queue(queue).messages.values())
 
 
 def raw_send(connection: psycopg.Connection[Any], queue: str, **options: Any) -> None:
@@ -236,6 +241,34 @@ def test_a_worker_takes_from_every_cell(cells: Cells, tmp_path: Path) -> None:
 
         asyncio.run(work())
     assert len(notes.said("ran")) == 4
+
+
+def test_a_silent_cell_delays_no_message_of_another(cells: Cells, tmp_path: Path) -> None:
+    """The ack of a message of the silent cell waits, those of the other cell do not."""
+    queue, notes = placed("a", "b"), Notes(tmp_path / "notes")
+
+    async def settled(cell: str) -> None:
+        while await asyncio.to_thread(unsettled, cells, cell, queue):
+            await asyncio.sleep(0.05)
+
+    async def work() -> None:
+        worker = Worker("signalbox-fleet" + _as_url(cells.a), queue, wait_for_gate, concurrency=2)
+        serving = asyncio.create_task(worker.serve())
+        while len(notes.said("began")) < 2:
+            await asyncio.sleep(0.05)
+        with cells.silent("b"):
+            notes.open_gate()
+            with cells.connect("a") as a, signalbox.Client(a) as client:
+                client.send_batch(queue, [notes.payload()] * 4, group_ids=KEYS["a"][:4])
+            await settled("a")
+        await settled("b")
+        worker.stop()
+        await serving
+
+    with cells.client() as client:
+        client.send_batch(queue, [notes.payload()] * 2, group_ids=[KEYS["a"][0], KEYS["b"][0]])
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+    assert [count for _, _, count, _ in notes.said("ended")] == [1] * 6
 
 
 def test_a_queue_on_several_cells_is_no_end_of_a_subscription(cells: Cells) -> None:

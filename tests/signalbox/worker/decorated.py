@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from signalbox import Message
 from signalbox.worker import handles
-from tests.signalbox.worker.handlers import note, record
+from tests.signalbox.worker.handlers import note, record, wait_for_gate
 
 handles("decorated-records", prefetch=3)(record)
+handles("decorated-exports")(wait_for_gate)
 
 
 @handles("decorated-orders", concurrency=2, keep_results=True)

@@ -17,7 +17,7 @@ from tests.signalbox.worker.handlers import record
 from tests.signalbox.worker.workers import eventually
 
 APP = "tests.signalbox.worker.decorated"
-QUEUES = ["decorated-records", "decorated-orders", "decorated-mail", "decorated-letters"]
+QUEUES = ["decorated-records", "decorated-exports", "decorated-orders", "decorated-mail", "decorated-letters"]
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ class TestWorkers:
         assert workers["decorated-orders"].concurrency == 2
         assert workers["decorated-records"].concurrency == 9
         assert workers["decorated-records"].prefetch == 3
-        assert [one.metrics_port for one in workers.values()] == [9100, None, None, None]
+        assert [one.metrics_port for one in workers.values()] == [9100, *[None] * (len(QUEUES) - 1)]
 
     @pytest.mark.parametrize(
         "arguments", [["orders"], [], ["orders", "tasks:handle", "--app", APP]], ids=["no handler", "nothing", "both"]
@@ -97,15 +97,18 @@ class TestWorkers:
         assert "--app" in capsys.readouterr().err
 
 
-def test_one_process_runs_all_handlers_of_a_module(client, notes, start_app, held):
+def test_one_process_runs_all_handlers_of_a_module(client, notes, start_app, held, connected):
     for queue in QUEUES:
         client.create_queue(queue)
         client.send(queue, notes.payload())
     worker = start_app(APP)
-    eventually(lambda: not any(held(queue) for queue in QUEUES))
-    assert sorted(line[0] for line in notes.lines) == ["posted", "posted", "ran", "shipped"]
+    eventually(lambda: sum(held(queue) for queue in QUEUES) == 1)
+    assert sorted(line[0] for line in notes.lines) == ["began", "posted", "posted", "ran", "shipped"]
     worker.process.terminate()
+    eventually(lambda: not connected("decorated-mail"))  # a worker that has ended stops no other at once
+    notes.open_gate()
     assert worker.wait() == 0
+    assert len(notes.said("ended")) == 1
 
 
 def test_when_one_cannot_go_on_the_others_stop(client, start_app):
