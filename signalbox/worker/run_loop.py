@@ -141,10 +141,7 @@ class RunLoop:
         database must not increase the number of messages that a crash would deliver again.
         """
         capacity = self._options.concurrency + self._options.prefetch
-        if (
-            len(self._waiting) > self._options.prefetch // 2
-            or self._held.pending > capacity + self._options.ack_batch
-        ):
+        if len(self._waiting) > self._options.prefetch // 2 or self._held.pending > capacity + self._options.ack_batch:
             return 0
         return min(capacity - len(self._waiting) - len(self._running), MAX_CLAIM)
 
