@@ -1,4 +1,4 @@
-"""What a worker holds of each cell: leases, and outcomes to record. A cell that is silent delays those of no other."""
+"""Holdings of a worker at each cell: leases, and outcomes to record. A silent cell delays no other cell's."""
 
 from __future__ import annotations
 

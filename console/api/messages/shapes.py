@@ -42,7 +42,7 @@ class Attributes(Shape):
 
 
 class NewMessageMembers(Shape):
-    """What a message has, sent by itself or in a batch."""
+    """The members of a message to send, by itself or in a batch."""
 
     body: Any = Field(
         description="Any JSON value; with a contentType, bytes in base64.",
