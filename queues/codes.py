@@ -83,6 +83,8 @@ EVENTS: tuple[Event, ...] = (
     Event(48, "left_lane", None, None),
     Event(49, "deferred", "leased", "scheduled"),
     Event(50, "expired_scheduled", "scheduled", None),
+    Event(51, "returned_to_lane", "ready", "waiting"),
+    Event(52, "taken_back", "ready", "leased"),
 )
 
 DEAD_REASONS = ("rejected", "runtime_error", "lock_expired")

@@ -52,6 +52,20 @@ def serving(home: Path, url: str) -> Iterator[tuple[Endpoint, Endpoint]]:
 
 
 @contextmanager
+def moto_server() -> Iterator[Endpoint]:
+    """Start moto's server, which answers SQS from memory."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(port, process)
+        yield Endpoint("moto's server", port, psutil.Process(process.pid))
+    finally:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+
+
+@contextmanager
 def _server(module: str, environment: dict[str, str]) -> Iterator[tuple[int, psutil.Process]]:
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", f"{module}:application", "--port", str(port)]

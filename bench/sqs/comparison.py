@@ -10,17 +10,20 @@ from dataclasses import asdict, dataclass, field
 
 from bench.comparison import Arena
 from bench.over_http.load import BATCH, CONNECTIONS
-from bench.over_http.polling import POLLS, room_for
-from bench.over_http.serving import Endpoint, serving
+from bench.over_http.serving import Endpoint, moto_server, serving
 from bench.scenarios import SIGNALBOX
 from bench.server import ScratchServer
 from bench.sqs.clients import Door, SqsDoor, api_door, sqs_door
+from bench.sqs.polls import POLLS, PollSample, wake_all
 from bench.tables import table_line
 
 BATCHES = 1_000
 WORKS = (f"send {BATCH}", f"receive {BATCH}, delete")
 HEADINGS = ("", "", "messages/s", "p99 ms")
 WIDTHS = (20, 16, 12, 9)
+POLL_HEADINGS = ("", "messages/s", "p99 ms", "server MB", "KB each")
+POLL_WIDTHS = (28, 12, 9, 11, 9)
+MOTO = "moto's server"
 Connect = Callable[[], Awaitable[Door]]
 
 
@@ -39,42 +42,43 @@ class SqsSample:
 
 @dataclass
 class SqsResults:
-    """Samples by work and door; the seconds in which all waiting polls got their messages."""
+    """Samples by work and door, and of polls that wait by door."""
 
     samples: dict[str, dict[str, list[SqsSample]]] = field(default_factory=dict)
-    polls: int = 0
-    woken_seconds: float = 0.0
+    polls: dict[str, PollSample] = field(default_factory=dict)
 
 
 def measure_sqs(
     server: ScratchServer, arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]
 ) -> SqsResults:
-    """Measure both works at every door; then let many polls wait at the SQS endpoint."""
-    results = SqsResults({work: {} for work in WORKS}, polls=max(10, int(POLLS * min(1.0, scale))))
-    room_for(2 * results.polls)
-    with serving(server.home, server.url) as (api, _):
+    """Measure both works at every door; then let many polls wait at the doors of Signalbox."""
+    results = SqsResults({work: {} for work in WORKS})
+    with serving(server.home, server.url) as (api, _), moto_server() as moto:
         for number in range(rounds):
-            for name, connect in _doors(api, number):
+            for name, connect in _doors(api, moto, number):
                 progress(f"round {number + 1} of {rounds}: SQS, {name}")
                 arena.prepare(SIGNALBOX, 0)
                 for work, sample in asyncio.run(_measure(connect, max(CONNECTIONS, int(BATCHES * scale)))).items():
                     results.samples[work].setdefault(name, []).append(sample)
-        arena.prepare(SIGNALBOX, 0)
-        progress(f"SQS: {results.polls:,} polls that wait")
-        results.woken_seconds = asyncio.run(_wake_all(api, results.polls))
+        for name, connect in _doors(api, moto, 1):
+            if name != MOTO:  # it gives each poll a thread
+                arena.prepare(SIGNALBOX, 0)
+                progress(f"SQS, {name}: polls that wait")
+                results.polls[name] = asyncio.run(wake_all(connect, api, max(10, int(POLLS * min(1.0, scale)))))
     return results
 
 
-def _doors(api: Endpoint, number: int) -> Iterator[tuple[str, Connect]]:
+def _doors(api: Endpoint, moto: Endpoint, number: int) -> Iterator[tuple[str, Connect]]:
     doors: list[tuple[str, Connect]] = [
-        ("SQS endpoint", lambda: _opened(api)),
+        ("SQS endpoint", lambda: _opened(api, "/sqs/")),
         ("HTTP API", lambda: api_door(api, SIGNALBOX.queue)),
+        (MOTO, lambda: _opened(moto, "/")),
     ]
     yield from doors if number % 2 else reversed(doors)
 
 
-async def _opened(api: Endpoint) -> SqsDoor:
-    door = await sqs_door(api, "/sqs/")
+async def _opened(endpoint: Endpoint, path: str) -> SqsDoor:
+    door = await sqs_door(endpoint, path)
     await door.open(SIGNALBOX.queue)
     return door
 
@@ -109,21 +113,6 @@ async def _drain(door: Door, left: list[int]) -> None:
         left[0] -= drained
 
 
-async def _wake_all(api: Endpoint, polls: int) -> float:
-    """Return the seconds from the first send until the last of many waiting polls has its message."""
-    sender, doors = await _opened(api), [await _opened(api) for _ in range(polls)]
-    wanted = {"QueueUrl": sender.url, "WaitTimeSeconds": 20}
-    waiting = [asyncio.create_task(door.ask("ReceiveMessage", wanted)) for door in doors]
-    await asyncio.sleep(2)
-    began = time.monotonic()
-    for _ in range(-(-polls // BATCH)):
-        await sender.send()
-    answers = await asyncio.gather(*waiting)
-    if not all(answer.get("Messages") for answer in answers):
-        raise RuntimeError("a waiting poll got no message")
-    return time.monotonic() - began
-
-
 def sqs_lines(results: SqsResults) -> Iterator[str]:
     """Section of the report for people."""
     yield f"SQS, {CONNECTIONS} connections, batches of {BATCH}"
@@ -133,7 +122,11 @@ def sqs_lines(results: SqsResults) -> Iterator[str]:
             sample = SqsSample.median(samples)
             cells = (f"{sample.messages_per_second:,.0f}", f"{sample.p99_ms:,.1f}")
             yield table_line(("" if place else work, name, *cells), WIDTHS, names=2)
-    yield f"{results.polls:,} polls that waited had their messages {results.woken_seconds:.2f} s after the first send"
+    yield ""
+    yield table_line(POLL_HEADINGS, POLL_WIDTHS, names=1)
+    for name, polls in results.polls.items():
+        numbers = (polls.messages_per_second, polls.p99_ms, polls.server_megabytes, polls.kilobytes_each)
+        yield table_line((f"{polls.polls:,} polls, {name}", *(f"{one:,.0f}" for one in numbers)), POLL_WIDTHS, names=1)
 
 
 def sqs_measurements(results: SqsResults) -> dict[str, object]:
@@ -148,4 +141,4 @@ def sqs_measurements(results: SqsResults) -> dict[str, object]:
         for work, by_door in results.samples.items()
         for name, samples in by_door.items()
     ]
-    return {"works": works, "polls": results.polls, "woken_seconds": results.woken_seconds}
+    return {"works": works, "polls": [{"door": name, **asdict(one)} for name, one in results.polls.items()]}

@@ -56,7 +56,7 @@ MESSAGES: Mapping[str, str] = {
     "lane_floor": ADD_AND_REMOVE,
     "lane_hint": ALL,
     "lane_limit": ALL,
-    "lane_slot": ADD_AND_REMOVE,
+    "lane_slot": f"{ADD_AND_REMOVE}, update (place)",
     "large_body": ALL,
     "held_copy": ADD,
     "lease": ALL,

@@ -61,6 +61,14 @@ def receive(
     return Call(_RECEIVE, claim, _messages, requests, RECEIVE, check, wait)
 
 
+def receive_groups(
+    queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None
+) -> Call[list[Message]]:
+    """Lease messages of a FIFO queue, several of one group together and in order. The SQS endpoint receives so."""
+    claim = _claim(queue, max_messages, visibility_timeout, consumer)
+    return Call(_RECEIVE_GROUPS, claim, _messages, durations=RECEIVE)
+
+
 def ack_and_receive(
     receipts: Iterable[Message | str],
     queue: str,
@@ -112,13 +120,13 @@ begin_long_poll: Function[int | None] = Function("begin_long_poll", "queue text"
 #: Gives back the place of a long poll; False when this connection did not have it.
 end_long_poll: Function[bool] = Function("end_long_poll", "queue text, place int", only_value)
 
-_RECEIVE = statement(
-    "receive",
-    "queue text, max_messages int, visibility_timeout double precision, consumer text, durable boolean,"
-    " acknowledge text[]",
+_TERMS = "queue text, max_messages int, visibility_timeout double precision, consumer text"
+_DELIVERY = (
     "message_id, receipt_handle, receive_count, payload::text, attributes::text, group_id, priority, sent_at, deadline,"
-    " state::text, body::text, extract(epoch from deadline - clock_timestamp())::double precision",
+    " state::text, body::text, extract(epoch from deadline - clock_timestamp())::double precision"
 )
+_RECEIVE = statement("receive", f"{_TERMS}, durable boolean, acknowledge text[]", _DELIVERY)
+_RECEIVE_GROUPS = statement("receive_groups", _TERMS, _DELIVERY)
 
 
 def _messages(rows: list[Row]) -> list[Message]:

@@ -319,3 +319,11 @@ def _encode_json(field: str, value: object, max_bytes: int = RESULT_BYTES) -> st
 
 
 once: Function[bool] = Function("once", "message_id bigint, handler text, window_seconds double precision", only_value)
+
+
+def ack_returned(receipt_handle: str, receive_count: int) -> Call[bool]:
+    """Ack a message after its lease, if it was not received again. Only the SQS endpoint asks for it."""
+    return Call(_ACK_RETURNED, {"receipt_handle": receipt_handle, "receive_count": receive_count}, only_value)
+
+
+_ACK_RETURNED = statement("ack_returned", "receipt_handle text, receive_count int")

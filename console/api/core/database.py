@@ -20,9 +20,11 @@ from psycopg_pool import AsyncConnectionPool
 from queues import bodies
 from queues.database.connections import dsn
 from signalbox import AsyncClient
+from signalbox.calls.call import Call
 from signalbox.connections import pooling, primary_selection
 from signalbox.connections.connections import is_alive
 from signalbox.connections.unavailable import READ_ONLY, cause_of
+from signalbox.errors import translated
 
 # The wait for a free connection, after which the request is refused. It is half of our clients' timeout, so that
 # they receive the refusal before they give up.
@@ -85,6 +87,13 @@ def pool() -> Pool:
 def client() -> AsyncClient:
     """Return a client that uses the pool and the store of large bodies."""
     return AsyncClient(pool(), bodies=bodies.store())
+
+
+async def run(call: Call[T]) -> T:
+    """Run the statement of a call for which clients have no verb."""
+    with translated():
+        async with pool().connection() as connection:
+            return call.read(await (await connection.execute(call.sql, call.parameters)).fetchall())
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -14,10 +14,12 @@ from typing import Any
 
 import psycopg
 
+from console.api.core import database
 from console.api.waiting.line import AWAY, Kind, Line, Waiter, waiter_of
 from console.api.waiting.places import Places
 from console.api.waiting.presence import Presence
 from signalbox import AsyncClient, Message, QuotaExceeded, SignalboxError, arguments
+from signalbox.calls import receiving
 from signalbox.connections import pooling, primary_selection
 from signalbox.connections.async_connections import AsyncPool
 from signalbox.connections.connections import lasting_dsn
@@ -61,12 +63,15 @@ class Hub:
         visibility_timeout: float | None = None,
         consumer: str | None = None,
         wait_seconds: float = 0.0,
+        *,
+        by_groups: bool = False,
     ) -> list[Message]:
         """Receive messages, or wait for them up to `wait_seconds`, as `AsyncClient.receive` does.
 
-        A cancelled call leaves no waiting poll and no leased message behind.
+        `by_groups` claims several messages of a FIFO group together, by `receive_groups`. A cancelled call leaves no
+        waiting poll and no leased message behind.
         """
-        waiter = waiter_of(max_messages, visibility_timeout, consumer)
+        waiter = waiter_of(max_messages, visibility_timeout, consumer, by_groups=by_groups)
         ends_at = self._loop.time() + arguments.seconds("wait_seconds", wait_seconds)
         if not wait_seconds and queue not in self._lines:  # a poll that waits already comes first
             return await self._claim(queue, max_messages, waiter.kind)
@@ -168,6 +173,8 @@ class Hub:
             listening.enter_context(shared_listener(self._dsn).on_ready(queue, announced))
 
     async def _claim(self, queue: str, max_messages: int, kind: Kind) -> list[Message]:
+        if kind.by_groups:
+            return await database.run(receiving.receive_groups(queue, max_messages, *kind[:2]))
         return await self._client.receive(
             queue, max_messages, visibility_timeout=kind.visibility_timeout, consumer=kind.consumer
         )

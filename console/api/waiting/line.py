@@ -35,6 +35,8 @@ class Kind(NamedTuple):
 
     visibility_timeout: float | None
     consumer: str | None
+    by_groups: bool = False
+    """Several messages of a FIFO group in one claim. They belong together: no other poll gets a part of them."""
 
 
 @dataclass(eq=False, slots=True)
@@ -64,7 +66,9 @@ class Waiter:
             self.answer.set_exception(error)
 
 
-def waiter_of(max_messages: int, visibility_timeout: float | None, consumer: str | None) -> Waiter:
+def waiter_of(
+    max_messages: int, visibility_timeout: float | None, consumer: str | None, *, by_groups: bool = False
+) -> Waiter:
     """Make a poll from checked arguments. One statement serves several polls, so an invalid poll must not join."""
     if arguments.count("max_messages", max_messages) > MAX_MESSAGES:
         raise InvalidArgument(f"max_messages is {max_messages}: it must be from 1 to {MAX_MESSAGES}", "max_messages")
@@ -74,7 +78,7 @@ def waiter_of(max_messages: int, visibility_timeout: float | None, consumer: str
             f"visibility_timeout is {seconds:g}: it must be from 0 to {MAX_VISIBILITY_SECONDS:g} seconds",
             "visibility_timeout",
         )
-    return Waiter(Kind(seconds, arguments.optional_text("consumer", consumer)), max_messages)
+    return Waiter(Kind(seconds, arguments.optional_text("consumer", consumer), by_groups), max_messages)
 
 
 Claim = Callable[[int, Kind], Awaitable[list[Message]]]
@@ -127,7 +131,7 @@ class Line:
     def hand_on(self, kind: Kind, messages: list[Message], to: Iterable[Waiter] = ()) -> None:
         """Give messages to these polls, then to others of the same kind in order; return the rest to the queue."""
         rest = self._share(messages, to)
-        if rest:
+        if rest and not kind.by_groups:
             rest = self._share(rest, [waiter for waiter in self._waiters if waiter.kind == kind])
         if rest:
             self._give_back(rest)
@@ -156,7 +160,7 @@ class Line:
             if waiter.answer.done():
                 continue  # it is about to leave the line
             wanted += waiter.max_messages
-            if head and (waiter.kind != head[0].kind or wanted > MAX_TOGETHER):
+            if head and (waiter.kind != head[0].kind or waiter.kind.by_groups or wanted > MAX_TOGETHER):
                 break
             head.append(waiter)
         return head

@@ -6,8 +6,9 @@
 -- `place_horizon` says that transactions that drew an earlier place have ended (advance_floor); it is read before the
 -- statement that looks for the first message, which therefore sees all of their messages. A sender that was skipped has
 -- not ended, and where it has its FIFO group's turn the next sender must not overtake it: while a sender has the turn,
--- nothing is noted. Nor is it without an upkeep that leads. `slot` follows one note later (`latest`), so that only
--- slots that are held for long are listed. Indexes: waiting_lane, lane_slot_lane.
+-- nothing is noted. Nor is it without an upkeep that leads. A message with a place in its slot may return to it.
+-- `slot` follows one note later (`latest`), so that only slots that are held for long are listed. Indexes:
+-- waiting_lane, lane_slot_lane.
 create or replace function signalbox._note_lane(
   p_queue_id integer, p_lane text, p_epoch bigint, p_origin tid, p_place bigint, p_slot bigint, p_latest bigint,
   p_holders bigint[]
@@ -22,6 +23,7 @@ as $$
 declare
   v_horizon bigint := coalesce(pg_sequence_last_value('signalbox.place_horizon'::regclass), 0);
   v_first bigint;
+  v_returning bigint;
   v_latest bigint;
   v_holders bigint[];
 begin
@@ -31,28 +33,29 @@ begin
   then
     return;
   end if;
+  select max(held.slot), array_agg(held.message_id) filter (where held.slot <= p_latest), min(held.place)
+  into v_latest, v_holders, v_returning
+  from (
+    select s.slot, s.message_id, s.place
+    from unnest(p_holders) k(message_id), lateral (
+      select h.slot, h.message_id, h.place
+      from signalbox.lane_slot h
+      where h.message_id = any(array[k.message_id]) and h.slot <= p_slot
+    ) s
+    union all
+    select s.slot, s.message_id, s.place
+    from signalbox.lane_slot s
+    where s.queue_id = p_queue_id and s.lane = p_lane and s.slot > p_slot
+  ) held;
+  -- After the slots: a message that has left its slot since is back at its place (_returns_to_group), and seen here.
   select w.place into v_first
   from signalbox.waiting w
   where w.queue_id = p_queue_id and w.lane = p_lane and w.place >= p_place
   order by w.place
   limit 1;
-  select max(held.slot), array_agg(held.message_id) filter (where held.slot <= p_latest)
-  into v_latest, v_holders
-  from (
-    select s.slot, s.message_id
-    from unnest(p_holders) k(message_id), lateral (
-      select h.slot, h.message_id
-      from signalbox.lane_slot h
-      where h.message_id = any(array[k.message_id]) and h.slot <= p_slot
-    ) s
-    union all
-    select s.slot, s.message_id
-    from signalbox.lane_slot s
-    where s.queue_id = p_queue_id and s.lane = p_lane and s.slot > p_slot
-  ) held;
   insert into signalbox.lane_floor (queue_id, lane, epoch, place, slot, latest, holders)
   values (
-    p_queue_id, p_lane, p_epoch, least(v_first, v_horizon), p_latest, greatest(v_latest, p_latest),
+    p_queue_id, p_lane, p_epoch, least(v_first, v_horizon, v_returning), p_latest, greatest(v_latest, p_latest),
     coalesce(v_holders, '{}')
   );
   delete from signalbox.lane_floor f where f.ctid = p_origin;

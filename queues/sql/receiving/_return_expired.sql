@@ -65,7 +65,10 @@ begin
     )
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
     select p_queue_id, e.priority, e.receive_count, signalbox.clock_time(), e.message_id, e.lane
-    from unnest(v_live) e;
+    from unnest(v_live) e
+    where case when e.lane is null then true else not signalbox._returns_to_group(
+      p_queue_id, e.lane, e.priority, e.receive_count, e.message_id
+    ) end;
   end if;
   return cardinality(v_expired);
 end $$;

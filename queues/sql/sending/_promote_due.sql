@@ -49,6 +49,9 @@ begin
     select p_queue_id, s.priority, s.receive_count, signalbox.clock_time(), s.message_id, s.lane
     from sorted s
     where not s.must_wait
+      and case when s.lane is null then true else not signalbox._returns_to_group(
+        p_queue_id, s.lane, s.priority, s.receive_count, s.message_id
+      ) end
     order by s.message_id
   )
   select count(*) into v_promoted from sorted;

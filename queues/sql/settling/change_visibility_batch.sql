@@ -60,6 +60,9 @@ begin
       insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
       select r.queue_id, r.priority, r.receive_count, m.at, r.message_id, r.lane
       from moment m, returned r
+      where case when r.lane is null then true else not signalbox._returns_to_group(
+        r.queue_id, r.lane, r.priority, r.receive_count, r.message_id
+      ) end
     ), counted as (
       insert into signalbox.counter_delta (queue_id, event, amount)
       select r.queue_id, {event.returned}, count(*) from returned r group by r.queue_id

@@ -114,7 +114,10 @@ begin
     )
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
     select v_lease.queue_id, v_lease.priority, v_lease.receive_count, signalbox.clock_time(), v_lease.message_id,
-      v_lease.lane;
+      v_lease.lane
+    where case when v_lease.lane is null then true else not signalbox._returns_to_group(
+      v_lease.queue_id, v_lease.lane, v_lease.priority, v_lease.receive_count, v_lease.message_id
+    ) end;
   end if;
   return 'retry';
 end $$;

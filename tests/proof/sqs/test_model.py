@@ -46,6 +46,8 @@ class Model(RuleBasedStateMachine):
         self.in_flight: dict[str, str] = {}
         self.over: set[str] = set()
         self.received: dict[str, int] = {}
+        self.last: dict[str, str] = {}
+        self.returned: dict[str, str] = {}
         self.steps = 0
 
     @rule(body=texts, group=groups)
@@ -79,6 +81,8 @@ class Model(RuleBasedStateMachine):
         )
         messages = answer.get("Messages", [])
         assert len(messages) == min(count, len(expected))
+        if self.is_fifo:
+            self._are_whole_groups([message["MessageId"] for message in messages], expected)
         for message in messages:
             self._received(message, expected)
         return tuple(message["ReceiptHandle"] for message in messages)
@@ -91,16 +95,18 @@ class Model(RuleBasedStateMachine):
         assert message["Attributes"]["ApproximateReceiveCount"] == str(self.received[found])
         self.visible.remove(found)
         self.in_flight[message["ReceiptHandle"]] = found
+        self.last[found] = message["ReceiptHandle"]
 
     def _deliverable(self) -> list[str]:
-        """The messages that may be delivered: in a FIFO queue the first of each group that has none in flight."""
-        if not self.is_fifo:
-            return list(self.visible)
-        taken = {self.bodies[one][1] for one in self.in_flight.values()}
-        first: dict[str, str] = {}
-        for one in sorted(self.visible, key=list(self.bodies).index):
-            first.setdefault(self.bodies[one][1], one)
-        return [one for group, one in first.items() if group not in taken]
+        """The messages that may be delivered: in a FIFO queue those of groups that have none in flight, in order."""
+        taken = {self.bodies[one][1] for one in self.in_flight.values()} if self.is_fifo else set()
+        return [one for one in sorted(self.visible, key=list(self.bodies).index) if self.bodies[one][1] not in taken]
+
+    def _are_whole_groups(self, found: list[str], expected: list[str]) -> None:
+        """Check that group follows group, each from its first message on and in order, and only the last in part."""
+        groups = list(dict.fromkeys(self.bodies[one][1] for one in found))
+        whole = [one for group in groups for one in expected if self.bodies[one][1] == group]
+        assert found == whole[: len(found)]
 
     @rule(several=handles)
     def delete(self, several: tuple[str, ...]) -> None:
@@ -111,7 +117,18 @@ class Model(RuleBasedStateMachine):
                     self.over.add(handle)
                     self.over.add(ended)
             else:
-                refusal(self.sqs.delete_message, QueueUrl=self.url, ReceiptHandle=handle)
+                self._delete_late(handle)
+
+    def _delete_late(self, handle: str) -> None:
+        """Delete after the visibility: refused in FIFO queues; elsewhere the last handle of a message deletes it."""
+        if self.is_fifo:
+            refusal(self.sqs.delete_message, QueueUrl=self.url, ReceiptHandle=handle)
+            return
+        self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=handle)
+        message = self.returned[handle]
+        if self.last[message] == handle:
+            self.visible.remove(message)
+            self.over |= {handle, message}
 
     def _has_ended(self, handle: str) -> bool:
         return handle in self.over or self.returned.get(handle) in self.over
@@ -127,10 +144,6 @@ class Model(RuleBasedStateMachine):
             if not seconds:
                 self.returned[handle] = self.in_flight.pop(handle)
                 self.visible.append(self.returned[handle])
-
-    @property
-    def returned(self) -> dict[str, str]:
-        return self.__dict__.setdefault("_returned", {})
 
     @invariant()
     def numbers_are_exact_now_and_then(self) -> None:

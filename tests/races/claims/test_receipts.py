@@ -188,3 +188,45 @@ def test_a_handle_settles_once(engine: Engine) -> None:
     assert engine.ack(handle) == [False]
     assert engine.nack(handle) is None
     assert engine.counted() == engine.recounted() == (0, 0, 0, 0, 0)
+
+
+ACK_RETURNED = "select signalbox.ack_returned(%s, 1)"
+
+
+def test_the_last_handle_ends_a_message_that_was_not_received_again(
+    engine: Engine, connect: Callable[..., psycopg.Connection[object]], let_leases_end: Callable[[str], None]
+) -> None:
+    for number in range(3):
+        engine.send(number)
+    handle = engine.receive_one()[1]
+    let_leases_end(engine.queue)
+    assert engine.value(ACK_RETURNED, handle) is False  # the lease has not returned, and ack ends it
+    other = engine.on(connect())
+    other.connection.execute("begin")
+    assert len(other.receive(3)) == 3
+    engine.connection.execute("set lock_timeout = '2s'")
+    assert engine.value(ACK_RETURNED, handle) is False  # it is received at this moment
+    other.connection.execute("rollback")
+    assert len(engine.receive(2)) == 2
+    engine.value("select signalbox._return_expired(%s, '-infinity', 100)", engine.queue_id)
+
+    assert engine.value(ACK_RETURNED, handle) is True
+    assert engine.value(ACK_RETURNED, handle) is False
+    assert engine.counted() == engine.recounted() == (0, 0, 2, 0, 0)
+
+
+def returned_twice(engine: Engine) -> str:
+    """Handle of the first delivery of a message that was given back after its second."""
+    engine.send("work")
+    handles = []
+    for _ in range(2):
+        handles.append(engine.receive_one()[1])
+        engine.value("select signalbox.change_visibility(%s, 0)", handles[-1])
+    return str(handles[0])
+
+
+def test_a_handle_before_the_last_ends_nothing(engine: Engine, naive: NaiveVerbs) -> None:
+    handle = returned_twice(engine)
+    assert engine.value(ACK_RETURNED, handle) is False
+    naive.install("ack_returned", {" and n.receive_count = ack_returned.receive_count": ""})
+    assert naive.engine(engine).value(ACK_RETURNED, handle) is True

@@ -74,7 +74,7 @@ async def _received(call: Call, facts: SqsFacts, count: int, visibility: float |
 
 async def _claimed(call: Call, facts: SqsFacts, count: int, lease: float | None, wait: int) -> list[Message]:
     hub = shared_hub()
-    receiving = hub.receive(facts.name, count, lease, call.key.actor, float(wait))
+    receiving = hub.receive(facts.name, count, lease, call.key.actor, float(wait), by_groups=facts.is_fifo)
     if not wait:
         return await receiving
     call.waits()

@@ -14,10 +14,11 @@ from console.api.sqs.messages.message_ids import Receipt, read_receipt
 from console.api.sqs.messages.receiving import MAX_VISIBILITY_SECONDS
 from console.api.sqs.messages.returning import give_back
 from console.api.sqs.queues.facts import facts_of, queue_of
+from signalbox.calls.settling import ack_returned
 
 
 async def delete_message(call: Call) -> None:
-    """Delete a message. Accept a message that has ended already."""
+    """Delete a message, after its visibility timeout too; accept one that has ended or was received again."""
     known = await queue_of(call)
     receipt = _receipt(known, call.given["ReceiptHandle"])
     if not await database.client().ack(receipt.handle) and (error := await _stale(known, receipt)):
@@ -98,12 +99,12 @@ async def _deleted(
 
 
 async def _stale(known: KnownQueue, receipt: Receipt) -> SqsError | None:
-    """Return the error of a handle whose lease is over; None if its message has ended by now."""
-    if await _has_ended(receipt):
-        return None
-    if (await facts_of(known)).is_fifo:
+    """Delete by a handle whose lease is over, as SQS does in standard queues; return the error for FIFO queues."""
+    if not (await facts_of(known)).is_fifo:
+        await database.run(ack_returned(receipt.handle, receipt.receive_count))
+    elif not await _has_ended(receipt):
         return invalid_value("ReceiptHandle", receipt.handle, "The receipt handle has expired.")
-    return SqsError("ReceiptHandleIsInvalid", "The input receipt handle is invalid: its visibility timeout is over.")
+    return None
 
 
 async def _has_ended(receipt: Receipt) -> bool:

@@ -27,12 +27,14 @@ def receive(sqs: Client, url: str, **wanted: Any) -> list[dict[str, Any]]:
     return sqs.receive_message(QueueUrl=url, **wanted).get("Messages", [])
 
 
-def test_groups_are_delivered_in_order(sqs: Client, fifo: str) -> None:
-    sent = [sqs.send_message(QueueUrl=fifo, MessageBody=body, MessageGroupId=body[0]) for body in ("a1", "b1", "a2")]
+def test_groups_are_delivered_together_and_in_order(sqs: Client, fifo: str) -> None:
+    bodies = ("a1", "b1", "a2", "a3")
+    sent = [sqs.send_message(QueueUrl=fifo, MessageBody=body, MessageGroupId=body[0]) for body in bodies]
     assert [one["SequenceNumber"] for one in sent] == sorted(one["SequenceNumber"] for one in sent)
 
-    first = receive(sqs, fifo)
-    assert [one["Body"] for one in first] == ["a1", "b1"]
+    first = receive(sqs, fifo, MaxNumberOfMessages=2)
+    assert [one["Body"] for one in first] == ["a1", "a2"]
+    assert [one["Body"] for one in receive(sqs, fifo)] == ["b1"]
     assert (
         first[0]["Attributes"].items()
         >= {
@@ -42,7 +44,9 @@ def test_groups_are_delivered_in_order(sqs: Client, fifo: str) -> None:
     )
     assert receive(sqs, fifo) == []
     sqs.delete_message(QueueUrl=fifo, ReceiptHandle=first[0]["ReceiptHandle"])
-    assert [one["Body"] for one in receive(sqs, fifo)] == ["a2"]
+    assert receive(sqs, fifo) == []
+    sqs.change_message_visibility(QueueUrl=fifo, ReceiptHandle=first[1]["ReceiptHandle"], VisibilityTimeout=0)
+    assert [one["Body"] for one in receive(sqs, fifo)] == ["a2", "a3"]
 
 
 def test_a_duplicate_is_accepted_and_not_delivered(sqs: Client, fifo: str) -> None:

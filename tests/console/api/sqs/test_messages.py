@@ -119,6 +119,17 @@ def test_a_visibility_of_zero_returns_the_message(sqs: Client, queue: str) -> No
     assert len(sqs.receive_message(QueueUrl=queue)["Messages"]) == 1
 
 
+def test_an_old_handle_deletes_what_was_not_received_again(sqs: Client, queue: str) -> None:
+    sqs.send_message(QueueUrl=queue, MessageBody="slow")
+    first, second = (sqs.receive_message(QueueUrl=queue, VisibilityTimeout=0)["Messages"][0] for _ in range(2))
+    sqs.delete_message(QueueUrl=queue, ReceiptHandle=first["ReceiptHandle"])  # succeeds, and deletes nothing
+    found = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessages"])["Attributes"]
+    assert found == {"ApproximateNumberOfMessages": "1"}
+    entries = [{"Id": one["ReceiptHandle"][-1], "ReceiptHandle": one["ReceiptHandle"]} for one in (first, second)]
+    assert len(sqs.delete_message_batch(QueueUrl=queue, Entries=entries)["Successful"]) == 2
+    assert "Messages" not in sqs.receive_message(QueueUrl=queue)
+
+
 def test_each_door_reads_what_the_other_sent(json_sqs: Client, caller: Caller, engine: Engine) -> None:
     url = json_sqs.get_queue_url(QueueName=engine.queue)["QueueUrl"]
     body = {"name": "ünï", "order": 7}
