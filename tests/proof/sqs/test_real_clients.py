@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.console.api.sqs.clients import Credentials, client
+from tests.console.api.sqs.clients import client
 from tests.proof.sqs.conftest import Endpoint
 
 pytestmark = [pytest.mark.proof, pytest.mark.usefixtures("commits")]
@@ -70,35 +70,37 @@ def test_celery_runs_tasks_over_the_endpoint(endpoint: Endpoint, tmp_path: Path)
 
 
 PROGRAM = """
-import {{ SQSClient, CreateQueueCommand, SendMessageCommand, ReceiveMessageCommand, DeleteMessageCommand }}
-  from "@aws-sdk/client-sqs";
+import * as sdk from "@aws-sdk/client-sqs";
+import { createInterface } from "node:readline";
 
-const sqs = new SQSClient({{
-  endpoint: "{url}", region: "us-east-1", credentials: {{ accessKeyId: "{key}", secretAccessKey: "{secret}" }},
-}});
-const {{ QueueUrl }} = await sqs.send(new CreateQueueCommand({{ QueueName: "javascript" }}));
-const MessageAttributes = {{ picture: {{ DataType: "Binary", BinaryValue: new Uint8Array([0, 255]) }} }};
-await sqs.send(new SendMessageCommand({{ QueueUrl, MessageBody: "hello", MessageAttributes }}));
-const {{ Messages: [message] }} = await sqs.send(new ReceiveMessageCommand({{
-  QueueUrl, WaitTimeSeconds: 20, MessageAttributeNames: ["All"],
-}}));
-await sqs.send(new DeleteMessageCommand({{ QueueUrl, ReceiptHandle: message.ReceiptHandle }}));
-console.log(JSON.stringify([message.Body, [...message.MessageAttributes.picture.BinaryValue]]));
+const [endpoint, accessKeyId, secretAccessKey] = process.argv.slice(2);
+const sqs = new sdk.SQSClient({ endpoint, region: "us-east-1", credentials: { accessKeyId, secretAccessKey } });
+for await (const line of createInterface({ input: process.stdin })) {
+  const [operation, given] = JSON.parse(line);
+  const { $metadata, ...answer } = await sqs.send(new sdk[`${operation}Command`](given));
+  console.log(JSON.stringify(answer));
+}
 """
 PACKAGE = "@aws-sdk/client-sqs@3"
 
 
-def test_the_javascript_sdk_sends_and_receives(endpoint: Endpoint, tmp_path: Path) -> None:
+def test_the_javascript_sdk_goes_the_whole_way(endpoint: Endpoint, tmp_path: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
     own = endpoint.credentials("javascript")
     subprocess.run(["npm", "install", "--silent", "--no-audit", PACKAGE], cwd=tmp_path, check=True, timeout=240)
-    program = PROGRAM.format(url=own.url, key=own.access_key_id, secret=own.secret)
-    (tmp_path / "program.mjs").write_text(program)
-    done = subprocess.run(["node", "program.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=WITHIN_SECONDS)
+    (tmp_path / "program.mjs").write_text(PROGRAM)
+    command = ["node", "program.mjs", own.url, own.access_key_id, own.secret]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
 
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == ["hello", [0, 255]]
+        def call(operation: str, **given: Any) -> Any:
+            assert program.stdin is not None
+            assert program.stdout is not None
+            program.stdin.write(json.dumps([operation.title().replace("_", ""), given]) + "\n")
+            program.stdin.flush()
+            return json.loads(program.stdout.readline())
+
+        whole_way(call, "javascript")
 
 
 def test_boto3_goes_the_whole_way(endpoint: Endpoint) -> None:
@@ -126,34 +128,19 @@ def whole_way(call: Callable[..., dict[str, Any]], name: str) -> None:
     call("delete_message", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
 
 
-def test_the_aws_cli_sends_and_receives(endpoint: Endpoint) -> None:
-    own = endpoint.credentials("aws-cli")
-    if aws(own, "--version") is None:
-        pytest.skip("the AWS CLI is not installed")
-    url = aws(own, "create-queue", "--queue-name", "aws-cli")["QueueUrl"]
-    aws(own, "send-message", "--queue-url", url, "--message-body", "hello")
-    (message,) = aws(own, "receive-message", "--queue-url", url, "--wait-time-seconds", "20")["Messages"]
-    assert message["Body"] == "hello"
-
-
-def aws(own: Credentials, *words: str) -> Any:
-    """Call the AWS CLI; None if there is none that works."""
+def test_the_aws_cli_goes_the_whole_way(endpoint: Endpoint) -> None:
     program = shutil.which("aws")
-    if program is None:
-        return None
-    environment = {
-        **os.environ,
-        "AWS_ACCESS_KEY_ID": own.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": own.secret,
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    command = [
-        program,
-        *(() if words == ("--version",) else ("--endpoint-url", own.url, "--output", "json", "sqs")),
-        *words,
-    ]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=WITHIN_SECONDS)
-    if words == ("--version",):
-        return done.stdout if done.returncode == 0 else None
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout) if done.stdout.strip() else {}
+    if program is None or subprocess.run([program, "--version"], capture_output=True).returncode:
+        pytest.skip("the AWS CLI is not installed")
+    own = endpoint.credentials("aws-cli")
+    names = {"AWS_ACCESS_KEY_ID": own.access_key_id, "AWS_SECRET_ACCESS_KEY": own.secret}
+    environment = {**os.environ, **names, "AWS_DEFAULT_REGION": "us-east-1"}
+
+    def call(operation: str, **given: Any) -> Any:
+        words = [operation.replace("_", "-"), "--cli-input-json", json.dumps(given)]
+        command = [str(program), "--endpoint-url", own.url, "--output", "json", "sqs", *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=WITHIN_SECONDS)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout) if done.stdout.strip() else {}
+
+    whole_way(call, "aws-cli")

@@ -22,6 +22,8 @@ NOT_OF_THIS_TYPE = "The request include parameter that is not valid for this que
 
 _ID = re.compile(r"[!-~]{1,128}")
 
+Checked = tuple[str, SendOptions] | SqsError
+
 
 async def send_message(call: Call) -> dict[str, Any]:
     """Send one message of SQS."""
@@ -38,8 +40,8 @@ async def send_message_batch(call: Call) -> dict[str, Any]:
     """Send up to ten messages, each for itself."""
     facts = await facts_of(await queue_of(call))
     entries = batches.checked(call.given["Entries"], "SendMessageBatchRequestEntry")
-    _check_length(entries)
     read = [_checked_or_error(call, facts, entry) for entry in entries]
+    _check_length(entries, read)
     valid = [one for one in read if not isinstance(one, Exception)]
     answers = iter(await database.client().send_each(facts.name, valid) if valid else [])
     results = [one if isinstance(one, Exception) else next(answers) for one in read]
@@ -88,8 +90,13 @@ def _check_size(facts: SqsFacts, size: int) -> None:
         )
 
 
-def _check_length(entries: list[dict[str, Any]]) -> None:
+def _check_length(entries: list[dict[str, Any]], read: list[Checked]) -> None:
     size = sum(len(entry["MessageBody"].encode()) for entry in entries)
+    size += sum(
+        attributes.bytes_of(entry.get("MessageAttributes", {}))
+        for entry, one in zip(entries, read, strict=True)
+        if not isinstance(one, SqsError)  # its attributes are complete
+    )
     if size > MAX_MESSAGE_BYTES:
         raise SqsError("BatchRequestTooLong", limit=MAX_MESSAGE_BYTES, size=size)
 
@@ -151,7 +158,7 @@ def _check_id(name: str, value: str) -> None:
         raise invalid_value(name, value, reason)
 
 
-def _checked_or_error(call: Call, facts: SqsFacts, entry: dict[str, Any]) -> tuple[str, SendOptions] | SqsError:
+def _checked_or_error(call: Call, facts: SqsFacts, entry: dict[str, Any]) -> Checked:
     try:
         return checked(call, facts, entry)
     except SqsError as error:
