@@ -44,7 +44,7 @@ begin
         order by c.ready_at, c.message_id
         limit c_tickets
       ) n
-      where f.queue_id = v_queue_id and f.kind <= {priority.highest}
+      where f.queue_id = v_queue_id and f.kind >= {priority.lowest}
         and n.message_id = v_message_id and n.receive_count = ack_returned.receive_count
     ))
     for update skip locked
