@@ -53,7 +53,7 @@ def serving(home: Path, url: str) -> Iterator[tuple[Endpoint, Endpoint]]:
 
 @contextmanager
 def moto_server() -> Iterator[Endpoint]:
-    """Start moto's server, which answers SQS from memory."""
+    """Start moto's server, which answers SQS from memory, and closes each connection after its answer."""
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

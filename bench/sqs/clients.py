@@ -69,14 +69,15 @@ class ApiDoor:
 
 @dataclass
 class SqsDoor:
-    """A connection to an SQS endpoint in the JSON protocol."""
+    """A connection to an SQS endpoint in the JSON protocol; a new one for each request of a server that closes it."""
 
     line: Line
-    host: str
+    endpoint: Endpoint
     path: str
     key: str
     secret: str
     url: str = ""
+    keeps: bool = True
     seconds: list[float] = field(default_factory=list)
 
     async def open(self, name: str) -> None:
@@ -106,13 +107,22 @@ class SqsDoor:
         """Ask one signed request and read the answer."""
         body, target = json.dumps(document).encode(), f"AmazonSQS.{operation}"
         at = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        if not self.keeps:
+            self.line = await connect(self.endpoint)
         head = (
-            f"POST {self.path} HTTP/1.1\r\nhost: {self.host}\r\nx-amz-date: {at}\r\nx-amz-target: {target}\r\n"
+            f"POST {self.path} HTTP/1.1\r\nhost: {self._host}\r\nx-amz-date: {at}\r\nx-amz-target: {target}\r\n"
             f"authorization: {self._authorization(at, target, body)}\r\ncontent-type: application/x-amz-json-1.0\r\n"
             f"content-length: {len(body)}\r\n\r\n"
         )
         self.line.writer.write(head.encode() + body)
-        return await self.line.answer()
+        answer = await self.line.answer()
+        if not self.keeps:
+            self.line.writer.close()
+        return answer
+
+    @property
+    def _host(self) -> str:
+        return f"127.0.0.1:{self.endpoint.port}"
 
     async def _timed(self, operation: str, document: Any) -> Any:
         began = time.perf_counter()
@@ -121,7 +131,7 @@ class SqsDoor:
         return answer
 
     def _authorization(self, at: str, target: str, body: bytes) -> str:
-        headers = f"host:{self.host}\nx-amz-date:{at}\nx-amz-target:{target}\n"
+        headers = f"host:{self._host}\nx-amz-date:{at}\nx-amz-target:{target}\n"
         request = f"POST\n{self.path}\n\n{headers}\n{SIGNED}\n{hashlib.sha256(body).hexdigest()}"
         scope = f"{at[:8]}/{REGION}/sqs/aws4_request"
         text = f"AWS4-HMAC-SHA256\n{at}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
@@ -137,7 +147,7 @@ async def api_door(endpoint: Endpoint, queue: str) -> ApiDoor:
     return ApiDoor(await connect(endpoint), f"/v1/queues/{queue}/messages")
 
 
-async def sqs_door(endpoint: Endpoint, path: str) -> SqsDoor:
+async def sqs_door(endpoint: Endpoint, path: str, *, keeps: bool = True) -> SqsDoor:
     """Connect to an SQS endpoint below this path."""
     key, _, secret = (endpoint.key or "sbx_any.any").removeprefix("sbx_").partition(".")
-    return SqsDoor(await connect(endpoint), f"127.0.0.1:{endpoint.port}", path, key, secret)
+    return SqsDoor(await connect(endpoint), endpoint, path, key, secret, keeps=keeps)

@@ -24,6 +24,8 @@ WIDTHS = (20, 16, 12, 9)
 POLL_HEADINGS = ("", "messages/s", "p99 ms", "server MB", "KB each")
 POLL_WIDTHS = (28, 12, 9, 11, 9)
 MOTO = "moto's server"
+MOTO_SHARE = 0.05
+"""Of the batches: each of its receives looks at every message."""
 Connect = Callable[[], Awaitable[Door]]
 
 
@@ -58,7 +60,8 @@ def measure_sqs(
             for name, connect in _doors(api, moto, number):
                 progress(f"round {number + 1} of {rounds}: SQS, {name}")
                 arena.prepare(SIGNALBOX, 0)
-                for work, sample in asyncio.run(_measure(connect, max(CONNECTIONS, int(BATCHES * scale)))).items():
+                batches = max(CONNECTIONS, int(BATCHES * scale * (MOTO_SHARE if name == MOTO else 1)))
+                for work, sample in asyncio.run(_measure(connect, batches)).items():
                     results.samples[work].setdefault(name, []).append(sample)
         for name, connect in _doors(api, moto, 1):
             if name != MOTO:  # it gives each poll a thread
@@ -72,15 +75,22 @@ def _doors(api: Endpoint, moto: Endpoint, number: int) -> Iterator[tuple[str, Co
     doors: list[tuple[str, Connect]] = [
         ("SQS endpoint", lambda: _opened(api, "/sqs/")),
         ("HTTP API", lambda: api_door(api, SIGNALBOX.queue)),
-        (MOTO, lambda: _opened(moto, "/")),
+        (MOTO, lambda: _opened(moto, "/", keeps=False)),
     ]
     yield from doors if number % 2 else reversed(doors)
 
 
-async def _opened(endpoint: Endpoint, path: str) -> SqsDoor:
-    door = await sqs_door(endpoint, path)
-    await door.open(SIGNALBOX.queue)
+async def _opened(endpoint: Endpoint, path: str, *, keeps: bool = True) -> SqsDoor:
+    door = await sqs_door(endpoint, path, keeps=keeps)
+    if endpoint.port not in _urls:
+        await door.open(SIGNALBOX.queue)
+        _urls[endpoint.port] = door.url
+    door.url = _urls[endpoint.port]
     return door
+
+
+_urls: dict[int, str] = {}
+"""The URL of the queue by the port of its server."""
 
 
 async def _measure(connect: Connect, batches: int) -> dict[str, SqsSample]:

@@ -33,8 +33,10 @@ async def wake_all(connect: Callable[[], Awaitable[Door]], endpoint: Endpoint, p
     room_for(2 * polls)
     sender = await connect()
     before = endpoint.process.memory_info().rss
-    doors = [await connect() for _ in range(polls)]
-    waiting = [asyncio.create_task(_woken(door)) for door in doors]
+    doors, waiting = [], []
+    for _ in range(polls):
+        doors.append(await connect())
+        waiting.append(asyncio.create_task(_woken(doors[-1])))  # at once: servers close connections that do nothing
     await asyncio.sleep(ALL_WAIT_SECONDS)
     memory = endpoint.process.memory_info().rss
     began = time.perf_counter()

@@ -26,7 +26,11 @@ HINTS, AGES = Floor.LANE_HINT, Floor.WAITING
 """The kinds of heads that a queue with lanes has beside the others: hints, and what waits by its age."""
 
 LANE_WRITERS = {",\n      'signalbox.waiting'::regclass, 'signalbox.lane_hint'::regclass": ""}
-NO_HORIZON = {"least(v_first, v_horizon)": "coalesce(v_first, pg_sequence_last_value('signalbox.place'::regclass) + 1)"}
+NO_HORIZON = {
+    "least(v_first, v_horizon, v_returning)": (
+        "coalesce(v_first, pg_sequence_last_value('signalbox.place'::regclass) + 1)"
+    )
+}
 NOTE = """
 select signalbox._note_lane(
   {queue_id}, 'a', e.epoch, f.ctid, coalesce(k.place, 0), coalesce(k.slot, 0), coalesce(k.latest, 0),
