@@ -66,7 +66,8 @@ begin
   v_seen := array(
     select w.place
     from signalbox.waiting w
-    where w.queue_id = v_head.queue_id and w.lane = v_head.lane and w.place >= case when signalbox._floors_are_kept() then coalesce(v_noted, 0) else 0 end
+    where w.queue_id = v_head.queue_id and w.lane = v_head.lane
+      and w.place >= case when signalbox._floors_are_kept() then coalesce(v_noted, 0) else 0 end
     order by w.place
     limit greatest(v_limit, 0)
   );
