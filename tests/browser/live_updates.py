@@ -6,7 +6,7 @@ import math
 
 from playwright.sync_api import Page
 
-SECONDS = 10
+SECONDS = 30
 """The time of live updates that a test stands for."""
 PAUSE = 'sessionStorage.setItem("signalbox-updates-paused", "yes")'
 
