@@ -133,7 +133,8 @@ def _table(block: list[str]) -> str:
     cells = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in _cells(head))
     body = "".join(f"<tr>{''.join(f'<td>{_inline(cell)}</td>' for cell in _cells(row))}</tr>" for row in rows)
     return (
-        f'<div class="grid-wrap"><table class="grid"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<div class="grid-wrap" tabindex="0"><table class="grid"><thead><tr>{cells}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
     )
 
 
