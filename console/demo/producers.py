@@ -6,16 +6,18 @@ import asyncio
 import random
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import django
 import psycopg
 
-from signalbox import AsyncClient
+from signalbox import AsyncClient, QuotaExceeded
 from signalbox.connections.unavailable import Unavailable
 from signalbox.fleet.async_client import AsyncFleetClient
 from signalbox.fleet.map import is_fleet, seed_of
 
+ASKS_EVERY_SECONDS = 20.0
 COMPANIES = ("acme-eu", "acme-us", "umbrella", "hooli", "stark", "wayne")
 
 
@@ -30,11 +32,11 @@ def run() -> None:
     senders = [(queue.name, queue.sent_per_second, here) for queue in QUEUES]
     if fleet:
         senders.append((cells.QUEUE, cells.SENT_PER_SECOND, fleet))
-    asyncio.run(_send_all(senders))
+    asyncio.run(_send_all(senders, here))
 
 
-async def _send_all(senders: list[tuple[str, float, str]]) -> None:
-    await asyncio.gather(*(_send(*sender) for sender in senders))
+async def _send_all(senders: list[tuple[str, float, str]], here: str) -> None:
+    await asyncio.gather(_ask_for_a_queue(here), *(_send(*sender) for sender in senders))
 
 
 async def _send(queue: str, per_second: float, url: str) -> None:
@@ -44,8 +46,19 @@ async def _send(queue: str, per_second: float, url: str) -> None:
         payload, options = MESSAGES[queue]()
         try:
             await client.send(queue, payload, trace_id=uuid.uuid4().hex, **options)
+        except QuotaExceeded:
+            continue  # the console counts it; a real sender would try again later
         except (psycopg.OperationalError, Unavailable):
             await asyncio.sleep(1)  # the database restarts; a real sender would retry too
+
+
+async def _ask_for_a_queue(url: str) -> None:
+    """Ask again and again for a queue that the quota of its tenant refuses."""
+    client = AsyncClient(url)
+    while True:
+        with suppress(QuotaExceeded, psycopg.OperationalError, Unavailable):
+            await client.create_queue("ledger-archive", tenant="initech")
+        await asyncio.sleep(ASKS_EVERY_SECONDS)
 
 
 def _client(url: str) -> AsyncClient | AsyncFleetClient:

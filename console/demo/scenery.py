@@ -16,6 +16,7 @@ from console.demo import shipments, streams
 from dlq.jobs import approval_rules
 from dlq.trash import purges
 from queues.control.queues import configure_queue, create_queue, pause_queue
+from queues.control.quotas import set_quota
 from queues.control.subscriptions import subscribe
 from queues.messages import client
 from queues.models import Queue
@@ -76,7 +77,9 @@ QUEUES = (
     ),
     DemoQueue("search-index", "globex", 10.0, "search_index", concurrency=4, settings={"alert_dead_letters": 20}),
     DemoQueue("reminders", "initech", 1.0, "reminders", concurrency=1),
-    DemoQueue("ledger-export", "initech", 0.5, settings={"alert_oldest_age_seconds": 30}),  # no worker receives from it
+    DemoQueue(  # no worker receives from it
+        "ledger-export", "initech", 0.5, settings={"alert_oldest_age_seconds": 30, "max_backlog_bytes": 50_000_000}
+    ),
     DemoQueue("invoices-pdf", "initech", 0.3, "invoices_pdf", concurrency=1),
 )
 FED = (
@@ -90,6 +93,8 @@ SUBSCRIPTIONS = (
     ("orders-created", "shipments", "payload.total.amount:<300"),
     ("orders-created", "large-orders", "payload.total.amount:>=700"),
 )
+QUOTAS = {"globex": {"publish_rate_per_second": 12}, "initech": {"max_queues": 3}}
+"""Quotas that some requests of the demo exceed: some sends of globex, and a fourth queue of initech."""
 
 PAUSED = "invoices-pdf"
 OPERATOR_LIMIT = 20
@@ -115,6 +120,8 @@ def build() -> None:
     for source, target, text in SUBSCRIPTIONS:
         subscribe(source, target, filter_text=text, delay_seconds=None, actor="demo")
     if fresh:
+        for tenant, quotas in QUOTAS.items():
+            set_quota(tenant, quotas, actor="admin", reason="as agreed with the customer")
         pause_queue(PAUSED, actor="operator", reason="printer vendor outage")
         _limit_operators()
         _ask_for_approval()

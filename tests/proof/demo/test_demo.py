@@ -109,6 +109,12 @@ class TestDemo:
     def test_health_and_metrics_answer(self, demo: Demo) -> None:
         eventually(lambda: demo.get("/healthz")[0] == 200, "good health")
         eventually(lambda: "signalbox_messages_published_total{" in demo.get("/metrics/queues")[1], "numbers")
+        for path, name, reason in [
+            ("/metrics/queues", "publish_rejected", "rate"),
+            ("/metrics", "tenant_refused", "queues"),
+        ]:
+            refused = re.compile(rf'signalbox_{name}_total{{[^}}]*reason="{reason}"[^}}]*}} [1-9]')
+            eventually(lambda path=path, refused=refused: refused.search(demo.get(path)[1]), f"refusals by {reason}")
 
     def test_the_key_that_it_prints_opens_the_api(self, demo: Demo) -> None:
         (key,) = re.findall(r"API key +(sbx_\S+)", "".join(demo.said))
