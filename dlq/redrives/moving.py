@@ -22,6 +22,7 @@ REASONS = {
     "taken": "held by another process",
     "redriven": "redriven too often",
     "deduplication": "another message holds its deduplication id",
+    "elsewhere": "another cell takes its part of the queue",
     "patch": "the patch does not apply",
     "large_body": "its body is in a store and cannot be patched",
     "too_large": "larger than the destination takes",
@@ -60,9 +61,10 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
     with spans.moved(job.target_queue or ", ".join(job.source_queues), traceparents):
         moved = bulk_verbs.redrive(going, job.target_queue, job.redrive_id, job.created_by, payloads)
     if moved < len(going):
-        held = redriving.number_with_ids(going, job.target_queue)
+        held, elsewhere = redriving.obstacles(going, job.target_queue)
         left["deduplication"] += held
-        left["taken"] += len(going) - moved - held
+        left["elsewhere"] += elsewhere
+        left["taken"] += len(going) - moved - held - elsewhere
     return Moved(moved, +left)
 
 

@@ -80,6 +80,12 @@ def parse_database_url(url: str, setting: str = "DATABASE_URL") -> dict[str, Any
     parameters = {name: str(value) for name, value in _read(url, setting).items() if value is not None}
     if "dbname" not in parameters and "service" not in parameters:
         raise DatabaseUrlError(f"{setting} names no database: expected postgresql://user@host/name")
+    return settings_of(parameters)
+
+
+def settings_of(parameters: dict[str, str]) -> dict[str, Any]:
+    """Return Django's settings for libpq's parameters."""
+    parameters = dict(parameters)
     if not parameters.get("host", "/").startswith("/"):
         parameters = NOTICE_SILENCE | parameters
     options = parameters.get("options", "")

@@ -14,10 +14,11 @@ def taken_ids(ids: Sequence[int], target_queue: str | None) -> Query:
     return Query(query_text("dead_letters/held_ids"), [list(ids), target_queue])
 
 
-def number_with_ids(ids: Sequence[int], target_queue: str | None) -> int:
-    """Count the dead letters with a deduplication id whose destination lets messages hold ids."""
-    [number] = Query(query_text("dead_letters/deduplicated"), [target_queue, list(ids)]).column()
-    return int(number)
+def obstacles(ids: Sequence[int], target_queue: str | None) -> tuple[int, int]:
+    """Count the dead letters whose destination may hold their deduplication id, and those that another cell takes."""
+    query = Query(query_text("dead_letters/obstacles"), {"target": target_queue, "ids": list(ids)})
+    [(held, elsewhere)] = query.rows()
+    return int(held), int(elsewhere)
 
 
 def taken_ids_in(queue: str | None, ids: Query) -> Query:

@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from django import db
+from django.db.utils import load_backend
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from queues.database import connections
+from queues.database.url import settings_of
 from queues.errors import translated
 from queues.fleet.directory import Cell
 from signalbox.connections import primary_selection
@@ -29,6 +32,34 @@ def connected(cell: Cell) -> Iterator[psycopg.Connection[Any]]:
             yield connection
         finally:
             connection.close()
+
+
+@contextmanager
+def visiting(cell: Cell) -> Iterator[None]:
+    """Lead Django's connection of this thread to a cell: models and verbs are then those of that cell.
+
+    Refused in a transaction, which would stay behind in this cell.
+    """
+    here = db.connections[db.DEFAULT_DB_ALIAS]
+    if here.in_atomic_block:
+        raise RuntimeError("a transaction is open in this cell")
+    there = _wrapper(here, cell)
+    db.connections[db.DEFAULT_DB_ALIAS] = there
+    try:
+        with translated():
+            yield
+    finally:
+        there.close()
+        db.connections[db.DEFAULT_DB_ALIAS] = here
+
+
+def _wrapper(here: Any, cell: Cell) -> Any:
+    """Make Django's connection to a cell, with the habits of the one to this cell."""
+    parameters = {name: str(value) for name, value in conninfo_to_dict(_dsn(cell)).items()}
+    parameters["options"] = f"{parameters.get('options', '')} -c statement_timeout={STATEMENT_SECONDS}s".strip()
+    kept = {name: value for name, value in here.settings_dict.items() if name != "EMBEDDED_HOME"}
+    settings = kept | settings_of(parameters)
+    return load_backend(settings["ENGINE"]).DatabaseWrapper(settings, db.DEFAULT_DB_ALIAS)
 
 
 def _dsn(cell: Cell) -> str:

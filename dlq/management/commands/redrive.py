@@ -17,12 +17,16 @@ from dlq.filters import FilterError
 from dlq.jobs.commands import NOT_AT_ITS_END, JobCommand
 from dlq.jobs.models import Job, Redrive
 from dlq.redrives import outcomes, plans, redrives
+from dlq.redrives.fleet import parts as over_cells
+from dlq.redrives.fleet.models import FleetRedrive
+from dlq.redrives.fleet.parts import Part
 from dlq.redrives.plan_models import Plan
 from dlq.redrives.plan_options import Options
 from dlq.search.checked_filter import check_filter
 from queues.commands import ACTOR
 
 TELL_SECONDS = 1.0
+CELLS_HELP = "over all cells of the fleet; the number is that of a redrive over cells"
 CANARY_PER_GROUP_HELP = "the canary has at least one message of each failure group"
 CANARY_HELP = "send N messages first and wait for their outcomes (default: 10, or one per failure group; 0: no canary)"
 # Verb -> help, function, and the state that makes it change nothing.
@@ -79,12 +83,19 @@ class Command(JobCommand):
     def _plan(self, options: dict[str, Any]) -> None:
         chosen = Options.with_canary(**_given(options), **_patch(options))
         filter, reason = check_filter(options["filter"]), options["reason"]
+        if options["cells"]:
+            made = over_cells.make(filter, actor=ACTOR, reason=reason, options=chosen, may_reveal=True)
+            self._tell_parts(made, over_cells.look(made), options)
+            return
         plan = plans.make(filter, actor=ACTOR, reason=reason, options=chosen, may_reveal=True)
         document = plan_document(plan)
         self.tell(options["json"], document, _plan_lines(plan, document["warnings"]))
 
     def _run(self, options: dict[str, Any]) -> None:
         waits, given = options["wait"], _given(options)
+        if options["cells"]:
+            self._run_parts(options, given)
+            return
         job = redrives.run(
             options["plan_id"], actor=ACTOR, reason=options["reason"], wake=not waits, may_reveal=True, **given
         )
@@ -99,13 +110,35 @@ class Command(JobCommand):
         of = f" of {job.total_estimate:,}{'' if job.total_is_exact else '+'}"
         self.stderr.write(f"redrive {job.pk}: {job.moved:,}{of} sent again. {job.note}".rstrip())
 
+    def _run_parts(self, options: dict[str, Any], given: dict[str, Any]) -> None:
+        redrive, waits = over_cells.get(options["plan_id"]), options["wait"]
+        parts = over_cells.run(redrive, actor=ACTOR, reason=options["reason"], wake=not waits, may_reveal=True, **given)
+        if waits:
+            over_cells.run_in_foreground(redrive)
+            parts = over_cells.look(redrive)
+        self._tell_parts(redrive, parts, options)
+        if any(part.error for part in parts) or (waits and any(part.state != Job.State.DONE for part in parts)):
+            sys.exit(NOT_AT_ITS_END)
+
+    def _tell_parts(self, redrive: FleetRedrive, parts: Sequence[Part], options: dict[str, Any]) -> None:
+        self.tell(options["json"], parts_document(redrive, parts), _parts_lines(redrive, parts))
+
     def _change(self, _: Any, options: dict[str, Any]) -> None:
+        if options["cells"]:
+            redrive = over_cells.get(options["job_id"])
+            parts = over_cells.change(redrive, options["verb"], actor=ACTOR, reason=options["reason"])
+            self._tell_parts(redrive, parts, options)
+            return
         job, (_, change, refused) = _find(options["job_id"]), CHANGES[options["verb"]]
         if not change(job.pk, actor=ACTOR, reason=options["reason"]):
             raise CommandError(f"job_id: nothing was changed: redrive {job.pk} {refused}")
         self._tell_job(job, options)
 
     def _show(self, options: dict[str, Any]) -> None:
+        if options["cells"]:
+            redrive = over_cells.get(options["job_id"])
+            self._tell_parts(redrive, over_cells.look(redrive), options)
+            return
         job = _find(options["job_id"])
         outcomes.refresh(job.pk)
         self._tell_job(job, options)
@@ -149,6 +182,48 @@ def job_document(job: Redrive) -> dict[str, Any]:
         "outcomes": {name: getattr(job, name) for name in outcome} | {"open": job.open_outcomes},
         "total": job.total_estimate,
     }
+
+
+def parts_document(redrive: FleetRedrive, parts: Sequence[Part]) -> dict[str, Any]:
+    """Return a redrive over cells as a JSON document."""
+    return {
+        "id": redrive.pk,
+        "filter": redrive.filter_text,
+        "left_out": redrive.left_out,
+        "parts": [
+            {
+                "cell": part.cell,
+                "state": part.state,
+                "error": part.error,
+                "warnings": [*part.warnings],
+                "plan": part.plan_id,
+                "count": part.plan.count if part.plan else None,
+                "count_is_exact": part.plan.count_is_exact if part.plan else None,
+                "redrive": job_document(part.job) if part.job else None,
+            }
+            for part in parts
+        ],
+    }
+
+
+def _parts_lines(redrive: FleetRedrive, parts: Sequence[Part]) -> list[str]:
+    lines = [f"redrive {redrive.pk} over cells: {redrive.filter_text or 'all dead letters'}"]
+    for part in parts:
+        lines += [f"{part.cell}: {line}" for line in _part_lines(part)]
+    lines += [f"! {cell} is left out: {why}" for cell, why in redrive.left_out.items()]
+    if any(part.state == "planned" for part in parts):
+        lines.append(f"run it: manage.py redrive run {redrive.pk} --cells")
+    return lines if parts else [*lines, "No cell has such dead letters."]
+
+
+def _part_lines(part: Part) -> list[str]:
+    if part.error:
+        return [f"silent: {part.error}"]
+    if part.job:
+        return _job_lines(part.job)
+    assert part.plan is not None  # noqa: S101 - a part without an error was read
+    more = "" if part.plan.count_is_exact else " at least"
+    return [f"plan {part.plan.pk}:{more} {part.plan.count:,} dead letters", *(f"! {text}" for text in part.warnings)]
 
 
 def _plan_lines(plan: Plan, warnings: list[str]) -> list[str]:
@@ -197,6 +272,7 @@ def _find(job_id: int) -> Redrive:
 def _verb(verbs: Any, name: str, words: str) -> ArgumentParser:
     parser: ArgumentParser = verbs.add_parser(name, help=words)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--cells", action="store_true", help=CELLS_HELP)
     parser.add_argument("--reason", default="", help="reason to record in the audit")
     return parser
 

@@ -1,6 +1,7 @@
 -- Redrive dead letters as redrive does, with other payloads for some of them: a JSON object by dead-letter id. The
 -- earlier payload is kept beside the message (rewritten). Where the log still has the earlier body its row is deleted,
--- or it would be delivered in place of the new one.
+-- or it would be delivered in place of the new one. Dead letters of a part of a queue that another cell takes are
+-- skipped (_redrivable_here).
 create or replace function signalbox._redrive(
   dead_letter_ids bigint[],
   target_queue text,
@@ -20,11 +21,15 @@ as $$
 declare
   v_target_queue_id integer;
   v_closed boolean;
+  v_closed_queue text;
+  v_is_placed boolean;
   v_ids bigint[];
 begin
   if _redrive.target_queue is not null then
-    select q.queue_id, q.closed into v_target_queue_id, v_closed from signalbox.queue q
-      where q.name = _redrive.target_queue;
+    select q.queue_id, q.closed, q.admission_flags & {flag.is_placed} > 0
+    into v_target_queue_id, v_closed, v_is_placed
+    from signalbox.queue q
+    where q.name = _redrive.target_queue;
     if not found then
       perform signalbox._refuse_unknown_queue(_redrive.target_queue);
     end if;
@@ -33,7 +38,8 @@ begin
     end if;
   end if;
   if _redrive.target_queue is null then
-    perform signalbox._refuse_closed(q.name)
+    select min(q.name) filter (where q.closed), bool_or(q.admission_flags & {flag.is_placed} > 0)
+    into v_closed_queue, v_is_placed
     from (
       -- A probe for each: before PostgreSQL 17 an index in the order of queues, read whole, may seem cheaper.
       select distinct l.queue_id
@@ -42,8 +48,10 @@ begin
         select d.source_queue_id as queue_id from signalbox.dead_letter d where d.dead_letter_id = i offset 0
       ) l
     ) source
-    join signalbox.queue q on q.queue_id = any(array[source.queue_id])
-    where q.closed;
+    join signalbox.queue q on q.queue_id = any(array[source.queue_id]);
+    if v_closed_queue is not null then
+      perform signalbox._refuse_closed(v_closed_queue);
+    end if;
   end if;
   perform signalbox._check_readable('payload', p.value) from jsonb_each(_redrive.payloads) p;
   perform signalbox._use_priority(u.queue_id, u.priority)
@@ -52,7 +60,11 @@ begin
     from signalbox.dead_letter d
     where d.dead_letter_id = any(_redrive.dead_letter_ids)
   ) u;
-  v_ids := signalbox._retake_keys(_redrive.dead_letter_ids, v_target_queue_id);
+  v_ids := _redrive.dead_letter_ids;
+  if v_is_placed then
+    v_ids := signalbox._redrivable_here(v_ids, v_target_queue_id);
+  end if;
+  v_ids := signalbox._retake_keys(v_ids, v_target_queue_id);
   perform signalbox._leave_log(v_ids, v_target_queue_id, _redrive.payloads);
   return query
   with picked as materialized (
