@@ -51,7 +51,9 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         self._owner = os.getpid()
         self._driver: LoopDriver | None = None
         if "celery.worker.control" in sys.modules:  # a worker: answer its `inspect scheduled` from the database
-            import signalbox.celery.scheduled  # noqa: F401 - it registers the command
+            import signalbox.celery.scheduled  # it registers the command
+        if "flower.utils.broker" in sys.modules:
+            import signalbox.celery.flower_broker  # noqa: F401 - it registers the reader of queues
         #: The engine's verbs over this connection; a forked child gets a connection of its own.
         self.verbs = Client(self.dsn, **self.options.connect_options)
 

@@ -97,23 +97,17 @@ class Shop:
     def start_worker(self, *arguments: str) -> Worker:
         """A worker that is ready, killed at the end of the test at the latest."""
         name = f"{self.queue}-{len(self.workers)}@here"
+        worker = self.start(name, "worker", "-n", name, "-l", "INFO", *(arguments or ("--concurrency=1",)))
+        wait_until(lambda: "ready." in worker.said(), worker.said)
+        return worker
+
+    def start(self, name: str, *arguments: str) -> Worker:
+        """A process of Celery's command line, killed at the end of the test at the latest."""
         log = self.home / f"{name}-{urlsplit(self.url).scheme}.log"
         shop = {"broker": self.url, "dsn": self.dsn, "queue": self.queue, "conf": self.settings}
-        command = [
-            sys.executable,
-            "-m",
-            "celery",
-            "-A",
-            "tests.signalbox.celery.worker",
-            "worker",
-            "-n",
-            name,
-            "-l",
-            "INFO",
-        ]
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [*command, *(arguments or ("--concurrency=1",))],
+                [sys.executable, "-m", "celery", "-A", "tests.signalbox.celery.worker", *arguments],
                 cwd=PROJECT,
                 env={**os.environ, "SHOP": json.dumps(shop), "PYTHONPATH": str(PROJECT)},
                 stdout=output,
@@ -122,7 +116,6 @@ class Shop:
             )
         worker = Worker(name, process, log)
         self.workers.append(worker)
-        wait_until(lambda: "ready." in worker.said(), worker.said)
         return worker
 
     def rows(self, statement: str, *parameters: Any) -> list[Any]:

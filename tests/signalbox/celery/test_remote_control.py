@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from datetime import datetime
+from urllib.request import urlopen
 
 import pytest
 
+from tests.ports import free_port
 from tests.signalbox.celery.conftest import Shop, Worker, wait_until
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.proof]
@@ -109,3 +113,24 @@ def test_a_mailbox_that_was_swept_too_early_comes_back(shop: Shop) -> None:
     wait_until(lambda: shop.rows(find, f"{worker.name}.celery.pidbox"), worker.said)
 
     assert ask(shop, worker, "ping") == {"ok": "pong"}
+
+
+def test_flower_shows_the_messages_of_the_queues(shop: Shop) -> None:
+    worker, port = shop.start_worker(), free_port()
+    shop.send("work", "later", countdown=3600)
+    shop.send("wait", "busy")
+    wait_until(shop.begun, shop.logs)
+    flower = shop.start("flower", "flower", "--address=127.0.0.1", f"--port={port}")
+
+    def row() -> list[str] | None:
+        with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/broker", timeout=REPLY_SECONDS) as page:
+            found = re.search(rf'<tr id="{shop.queue}">(.*?)</tr>', page.read().decode(), re.DOTALL)
+            return found and re.findall(r">([^<]*)</td>", found[1])
+        return None
+
+    wait_until(row, flower.said)
+    name, messages, unacknowledged, ready, *_ = row() or []
+    assert (name, messages, unacknowledged, ready) == (shop.queue, "2", "1", "0")
+    shop.open_gate("busy")
+    shop.wait_done(1)
+    assert worker.process.poll() is None
