@@ -19,6 +19,7 @@ DEFAULT_ACCOUNT = "000000000000"
 PARTITION = "aws"
 
 _PATH = re.compile(r"(?:.*/)?([0-9]{12})/([^/]+)/?")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?")
 _ARN = re.compile(r"arn:[a-z-]{1,20}:sqs:([a-z0-9-]{1,40}):([0-9]{12}):([A-Za-z0-9._-]{1,100})")
 
 
@@ -28,6 +29,11 @@ def account_of(tenant: str | None) -> str:
         return DEFAULT_ACCOUNT
     digest = hashlib.sha256(tenant.encode()).digest()
     return f"{int.from_bytes(digest[:8]) % 10**12:012}"
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text is the name of a queue rather than its URL."""
+    return bool(_NAME.fullmatch(text))
 
 
 def queue_in(address: str) -> tuple[str, str] | None:

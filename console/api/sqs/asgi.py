@@ -121,7 +121,7 @@ class Exchange:
         operation = OPERATIONS.get(name)
         if operation is None:
             if not name:
-                raise SqsError("MissingParameterException", name="Action")
+                raise SqsError("MissingRequiredParameterException", name="Action")
             raise SqsError("UnknownOperationException", name=name[:100])
         return Named(name, operation, fields)
 

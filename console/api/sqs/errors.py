@@ -68,7 +68,11 @@ ERRORS: dict[str, ErrorKind] = {
         _kind("InvalidAttributeName", "Unknown Attribute {name}."),
         _kind("InvalidAttributeValue", "Invalid value for the parameter {name}."),
         _kind("InvalidParameterValueException", "", code="InvalidParameterValue"),
-        _kind("MissingParameterException", "The request must contain the parameter {name}.", code="MissingParameter"),
+        _kind(
+            "MissingRequiredParameterException",
+            "The request must contain the parameter {name}.",
+            code="MissingParameter",
+        ),
         _kind("ResourceNotFoundException", "The resource that you specified doesn't exist."),
         _kind("OverLimit", "The specified action violates a limit."),
         _kind("RequestThrottled", "The request was denied due to request throttling."),
@@ -126,7 +130,7 @@ def invalid_value(name: str, value: object, reason: str) -> SqsError:
 
 def missing(name: str) -> SqsError:
     """Return the error of a parameter that a request lacks."""
-    return SqsError("MissingParameterException", name=name)
+    return SqsError("MissingRequiredParameterException", name=name)
 
 
 def no_such_queue() -> SqsError:

@@ -74,10 +74,7 @@ def _check_value(name: str, attribute: Mapping[str, Any]) -> None:
         )
     value = attribute.get("BinaryValue" if found[1] == "Binary" else "StringValue")
     if not value:
-        raise invalid_parameter(
-            f"The message attribute '{name}' must contain non-empty message attribute value for message attribute type "
-            f"'{kind}'."
-        )
+        raise invalid_parameter(f"Message (user) attribute '{name}' must contain a non-empty value of type '{kind}'.")
     if found[1] == "Number" and not _NUMBER.fullmatch(value):
         raise invalid_parameter(f"Can't cast the value of message attribute '{name}' to a number.")
     if isinstance(value, str) and not is_valid_text(value):

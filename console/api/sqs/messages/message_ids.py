@@ -41,6 +41,11 @@ class Receipt:
     receive_count: int
 
     @property
+    def text(self) -> str:
+        """Return the handle as clients have it."""
+        return receipt_of(self.handle, self.receive_count)
+
+    @property
     def queue_id(self) -> int:
         """Return the queue of the delivery."""
         return int(self.handle.partition(".")[0])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from console.api.core.disconnects import unless_gone
@@ -28,6 +30,9 @@ MAX_WAIT_SECONDS = 20
 MAX_VISIBILITY_SECONDS = 43_200
 SHORTEST_CLAIM_SECONDS = 5.0
 """Lease of a receive with a visibility timeout of 0, which ends as soon as the messages are read."""
+
+RELEASE_SECONDS = 0.05
+"""How long a receive without a wait gives upkeep to release groups, before it answers that there is no message."""
 
 MAX_FIRST_RECEIVES = 10_000
 SYSTEM_NAMES = frozenset(
@@ -74,13 +79,21 @@ async def _received(call: Call, facts: SqsFacts, count: int, visibility: float |
 
 async def _claimed(call: Call, facts: SqsFacts, count: int, lease: float | None, wait: int) -> list[Message]:
     hub = shared_hub()
-    receiving = hub.receive(facts.name, count, lease, call.key.actor, float(wait), by_groups=facts.is_fifo)
+    claim = partial(hub.receive, facts.name, count, lease, call.key.actor, float(wait), by_groups=facts.is_fifo)
     if not wait:
-        return await receiving
+        return await (_claimed_beside_upkeep(claim) if facts.is_fifo else claim())
     call.waits()
-    messages = await unless_gone(call, receiving, hub.give_back)
+    messages = await unless_gone(call, claim(), hub.give_back)
     await check_still_received(call.authenticate, facts.known, messages)
     return messages
+
+
+async def _claimed_beside_upkeep(claim: Callable[[], Awaitable[list[Message]]]) -> list[Message]:
+    """Claim, and once more if nothing came: upkeep may be releasing messages of groups, and no claim waits for it."""
+    if messages := await claim():
+        return messages
+    await asyncio.sleep(RELEASE_SECONDS)
+    return await claim()
 
 
 def _wishes(call: Call, facts: SqsFacts) -> tuple[int, float | None, int]:

@@ -19,6 +19,9 @@ from signalbox.calls.sending import SendOptions
 
 MAX_DELAY_SECONDS = 900
 NOT_OF_THIS_TYPE = "The request include parameter that is not valid for this queue type"
+NOT_DEDUPLICATED = (
+    "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
+)
 
 _ID = re.compile(r"[!-~]{1,128}")
 
@@ -40,6 +43,8 @@ async def send_message_batch(call: Call) -> dict[str, Any]:
     """Send up to ten messages, each for itself."""
     facts = await facts_of(await queue_of(call))
     entries = batches.checked(call.given["Entries"], "SendMessageBatchRequestEntry")
+    if facts.is_fifo:
+        _check_names(facts, entries)
     read = [_checked_or_error(call, facts, entry) for entry in entries]
     _check_length(entries, read)
     valid = [one for one in read if not isinstance(one, Exception)]
@@ -88,6 +93,15 @@ def _check_size(facts: SqsFacts, size: int) -> None:
         raise invalid_parameter(
             f"One or more parameters are invalid. Reason: Message must be shorter than {facts.max_bytes} bytes."
         )
+
+
+def _check_names(facts: SqsFacts, entries: list[dict[str, Any]]) -> None:
+    """Refuse a whole batch of which an entry lacks a group or a deduplication id, as SQS does."""
+    for entry in entries:
+        if "MessageGroupId" not in entry:
+            raise invalid_parameter(missing("MessageGroupId").text)
+        if "MessageDeduplicationId" not in entry and not facts.has("ContentBasedDeduplication"):
+            raise invalid_parameter(NOT_DEDUPLICATED)
 
 
 def _check_length(entries: list[dict[str, Any]], read: list[Checked]) -> None:
@@ -141,10 +155,7 @@ def _deduplication(facts: SqsFacts, given: Mapping[str, Any], body: str) -> tupl
     shown = given.get("MessageDeduplicationId")
     if shown is None:
         if not facts.has("ContentBasedDeduplication"):
-            raise invalid_parameter(
-                "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided "
-                "explicitly"
-            )
+            raise invalid_parameter(NOT_DEDUPLICATED)
         shown = hashlib.sha256(body.encode()).hexdigest()
     _check_id("MessageDeduplicationId", shown)
     if facts.attributes.get("DeduplicationScope") != "messageGroup":

@@ -103,7 +103,7 @@ async def _stale(known: KnownQueue, receipt: Receipt) -> SqsError | None:
     if not (await facts_of(known)).is_fifo:
         await database.run(ack_returned(receipt.handle, receipt.receive_count))
     elif not await _has_ended(receipt):
-        return invalid_value("ReceiptHandle", receipt.handle, "The receipt handle has expired.")
+        return invalid_value("ReceiptHandle", receipt.text, "The receipt handle has expired.")
     return None
 
 
@@ -115,5 +115,5 @@ async def _has_ended(receipt: Receipt) -> bool:
 async def _not_in_flight(receipt: Receipt) -> SqsError:
     if await _has_ended(receipt):
         reason = "Message does not exist or is not available for visibility timeout change."
-        return invalid_value("ReceiptHandle", receipt.handle, reason)
+        return invalid_value("ReceiptHandle", receipt.text, reason)
     return SqsError("MessageNotInflight")

@@ -19,6 +19,11 @@ from console.api.sqs.protocols.shapes import BOOLEAN, BYTES, INTEGER, ListOf, Ma
 
 NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/"
 CONTENT_TYPE = "text/xml"
+OLD_TEXTS = {
+    "The specified queue does not exist.": "The specified queue does not exist for this wsdl version.",
+}
+"""Texts that differ in this protocol, by those of JSON."""
+
 MAX_FIELDS = 10_000
 MAX_DEPTH = 8
 
@@ -90,7 +95,7 @@ def _entries(node: Tree) -> Iterable[Tree]:
 def _pair(shape: MapOf, node: Tree, name: str) -> tuple[str, Any]:
     key = node.get(shape.key_word, {}).get(None)
     if key is None:
-        raise SqsError("MissingParameterException", name=f"{shape.entry}.N.{shape.key_word}")
+        raise SqsError("MissingRequiredParameterException", name=f"{shape.entry}.N.{shape.key_word}")
     return key, _value(shape.value, node.get(shape.value_word, {}), name)
 
 
@@ -112,7 +117,8 @@ def write_answer(name: str, shape: Structure | None, values: Mapping[str, Any], 
 def write_error(error: SqsError, request_id: str) -> Answer:
     """Return an error as XML."""
     side = "Sender" if error.kind.is_of_sender else "Receiver"
-    inside = f"<Type>{side}</Type><Code>{error.kind.code}</Code><Message>{_text(error.text)}</Message><Detail/>"
+    text = _text(OLD_TEXTS.get(error.text, error.text))
+    inside = f"<Type>{side}</Type><Code>{error.kind.code}</Code><Message>{text}</Message><Detail/>"
     content = (
         f'<ErrorResponse xmlns="{NAMESPACE}"><Error>{inside}</Error><RequestId>{request_id}</RequestId></ErrorResponse>'
     )

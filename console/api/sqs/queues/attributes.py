@@ -85,6 +85,7 @@ ATTRIBUTES: dict[str, Attribute] = {
 }
 """Attributes of one value; the two policies of redrives are in `redrive_policies`."""
 
+QUEUE_TYPE_IS_FIXED = "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
 REDRIVE_POLICY, REDRIVE_ALLOW_POLICY = "RedrivePolicy", "RedriveAllowPolicy"
 COUNTED = {
     "ApproximateNumberOfMessages": lambda numbers: numbers.ready + numbers.waiting + _held(numbers),
@@ -120,12 +121,18 @@ def checked(given: Mapping[str, str], *, is_fifo: bool, at_creation: bool) -> di
             continue
         attribute = ATTRIBUTES.get(name)
         if attribute is None or (attribute.only_fifo and not is_fifo):
-            raise SqsError("InvalidAttributeName", name=name[:100])
+            raise _unknown(name)
         found[name] = _checked(attribute, name, text)
         if attribute.only_at_creation and not at_creation and found[name] != "true":
-            raise SqsError("InvalidAttributeName", name=name)
+            raise SqsError("InvalidAttributeValue", QUEUE_TYPE_IS_FIXED)
     _check_throughput(found)
     return found
+
+
+def _unknown(name: str) -> SqsError:
+    if name in ("DeduplicationScope", "FifoThroughputLimit"):
+        return SqsError("InvalidAttributeName", f"You can specify the {name} only when FifoQueue is set to true.")
+    return SqsError("InvalidAttributeName", name=name[:100])
 
 
 def _checked(attribute: Attribute, name: str, text: str) -> str:

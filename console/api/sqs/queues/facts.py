@@ -13,7 +13,7 @@ from console.api.core import database
 from console.api.core.single_flight import SingleFlight
 from console.api.queues import known_queues
 from console.api.queues.known_queues import KnownQueue, reached_queue
-from console.api.sqs.accounts import account_of, queue_in
+from console.api.sqs.accounts import account_of, is_name, queue_in
 from console.api.sqs.call import Call
 from console.api.sqs.errors import SqsError, no_such_queue
 from console.api.sqs.queues.attributes import limit_of, needs_fifo_rules
@@ -51,12 +51,15 @@ async def queue_of(call: Call) -> KnownQueue:
     """Return the queue of the parameter QueueUrl. Raises `QueueDoesNotExist`, also if the key does not reach it."""
     account, name = _address(call.given["QueueUrl"])
     queue = await reached_queue(call.key, name)
-    if account != account_of(queue.tenant):
+    if account not in (None, account_of(queue.tenant)):
         raise no_such_queue()
     return queue
 
 
-def _address(url: str) -> tuple[str, str]:
+def _address(url: str) -> tuple[str | None, str]:
+    """Return the account and the name of a queue. SQS takes the name alone too, which has no account."""
+    if is_name(url):
+        return None, url
     found = queue_in(url)
     if found is None:
         raise SqsError("InvalidAddress", address=url[:200])

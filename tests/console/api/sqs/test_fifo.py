@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from console.api.sqs.messages import receiving
 from dlq.jobs.models import Redrive
 from tests.console.api.sqs.test_messages import refusal
 from tests.console.api.sqs.test_queues import attributes
@@ -80,8 +82,30 @@ def test_fifo_rules_are_sqss(sqs: Client, fifo: str, queue: str) -> None:
     assert refusal(send, QueueUrl=fifo, **named, MessageDeduplicationId="a b")[0] == "InvalidParameterValue"
     sqs.set_queue_attributes(QueueUrl=fifo, Attributes={"ContentBasedDeduplication": "false"})
     assert "ContentBasedDeduplication enabled" in refusal(send, QueueUrl=fifo, **named)[1]
+    for entry, text in (
+        ({"MessageDeduplicationId": "d"}, "The request must contain the parameter MessageGroupId."),
+        ({"MessageGroupId": "g"}, "The queue should either have ContentBasedDeduplication enabled"),
+    ):
+        complete = {"Id": "1", "MessageBody": "x", "MessageGroupId": "g", "MessageDeduplicationId": "d"}
+        entries = [complete, {"Id": "2", "MessageBody": "x", **entry}]
+        code, message = refusal(sqs.send_message_batch, QueueUrl=fifo, Entries=entries)
+        assert (code, message.startswith(text)) == ("InvalidParameterValue", True)
+    assert receive(sqs, fifo) == []
+    configure = sqs.set_queue_attributes
+    configure(QueueUrl=fifo, Attributes={"FifoQueue": "true"})
+    assert "Modifying queue type" in refusal(configure, QueueUrl=fifo, Attributes={"FifoQueue": "false"})[1]
+    assert "only when FifoQueue" in refusal(configure, QueueUrl=queue, Attributes={"DeduplicationScope": "queue"})[1]
     send(QueueUrl=queue, **named)  # fair queues
     assert receive(sqs, queue)[0]["Attributes"]["MessageGroupId"] == "g"
+
+
+def test_a_message_that_upkeep_is_releasing_is_received_without_a_wait() -> None:
+    claims = iter([[], ["released"]])
+
+    async def claim() -> list[Any]:
+        return next(claims)
+
+    assert asyncio.run(receiving._claimed_beside_upkeep(claim)) == ["released"]
 
 
 def test_an_attempt_can_be_repeated(sqs: Client, fifo: str) -> None:

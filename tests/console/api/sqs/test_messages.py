@@ -31,7 +31,8 @@ def test_a_message_is_sent_received_and_deleted(sqs: Client, queue: str) -> None
         "picture": {"DataType": "Binary.png", "BinaryValue": b"\x00\xff\x10"},
         "sqs": {"DataType": "String", "StringValue": "a name of the endpoint's own"},
     }
-    sent = sqs.send_message(QueueUrl=queue, MessageBody=TEXT, MessageAttributes=attributes)
+    name = queue.rpartition("/")[2]  # SQS takes it for the URL
+    sent = sqs.send_message(QueueUrl=name, MessageBody=TEXT, MessageAttributes=attributes)
     assert sent["MD5OfMessageBody"] == hashlib.md5(TEXT.encode()).hexdigest()
 
     (message,) = sqs.receive_message(

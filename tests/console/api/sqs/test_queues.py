@@ -99,10 +99,9 @@ def test_a_queue_is_deleted_with_its_messages(sqs: Client, queue: str) -> None:
     sqs.send_message(QueueUrl=queue, MessageBody="x")
     sqs.delete_queue(QueueUrl=queue)
 
-    assert refusal(sqs.send_message, QueueUrl=queue, MessageBody="x") == (
-        "AWS.SimpleQueueService.NonExistentQueue",
-        "The specified queue does not exist.",
-    )
+    code, text = refusal(sqs.send_message, QueueUrl=queue, MessageBody="x")
+    assert code == "AWS.SimpleQueueService.NonExistentQueue"
+    assert text in ("The specified queue does not exist.", "The specified queue does not exist for this wsdl version.")
     sqs.create_queue(QueueName=queue.rpartition("/")[2])
     assert attributes(sqs, queue, "ApproximateNumberOfMessages") == {"ApproximateNumberOfMessages": "0"}
 
