@@ -140,6 +140,7 @@ class Exchange:
             receive=self._receive,
             waits=self._note_wait,
             sender_id=signature.access_key_id,
+            trace_header=request.header("x-amzn-trace-id") or "",
         )
 
     def _with_queue(self, named: Named, request: Request) -> Mapping[str, str]:

@@ -25,6 +25,8 @@ class Call:
     waits: Callable[[], None]
     """Tell the metrics that this call may wait as long as its sender asks."""
     sender_id: str = field(default="")
+    trace_header: str = field(default="")
+    """The header X-Amzn-Trace-Id, which tracers of AWS add to every request."""
 
     def url_of(self, name: str, tenant: str) -> str:
         """Return the URL of a queue, at the address where this call came in."""

@@ -59,7 +59,7 @@ ERRORS: dict[str, ErrorKind] = {
         ),
         _of_service("MessageNotInflight", "The message referred to isn't in flight."),
         _of_service("UnsupportedOperation", "Unsupported operation."),
-        _kind("ReceiptHandleIsInvalid", "The input receipt handle is invalid."),
+        _kind("ReceiptHandleIsInvalid", 'The input receipt handle "{handle}" is not a valid receipt handle.'),
         _kind(
             "InvalidMessageContents",
             "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to "

@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from console.api.sqs.errors import SqsError, invalid_parameter
+from console.api.sqs.errors import ERRORS, SqsError, invalid_parameter
 from signalbox.tracing.attributes import CORRELATION_ID, TRACEPARENT, TRACESTATE
 
 MEMBER = "sqs"
@@ -22,7 +22,7 @@ MAX_ATTRIBUTES = 10
 TRACE_HEADER = "AWSTraceHeader"
 TRANSPORT = {"String": b"\x01", "Number": b"\x01", "Binary": b"\x02"}
 
-_NAME = re.compile(r"(?!\.)(?!.*\.\.)(?!.*\.$)[A-Za-z0-9_.-]{1,256}")
+_NAME = re.compile(r"(?!\.)(?!.*\.\.)(?!.*\.$)[\w.-]{1,256}")
 _TYPE = re.compile(r"(String|Number|Binary)(\.[^\x00-\x1f]{0,249})?")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,128}\.?[0-9]{0,128}|\.[0-9]{1,128})([eE][+-]?[0-9]{1,3})?")
 _VALID_TEXT = re.compile("[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
@@ -78,7 +78,7 @@ def _check_value(name: str, attribute: Mapping[str, Any]) -> None:
     if found[1] == "Number" and not _NUMBER.fullmatch(value):
         raise invalid_parameter(f"Can't cast the value of message attribute '{name}' to a number.")
     if isinstance(value, str) and not is_valid_text(value):
-        raise SqsError("InvalidMessageContents")
+        raise invalid_parameter(ERRORS["InvalidMessageContents"].text)
 
 
 def md5_of(attributes: Attributes) -> str | None:
@@ -162,7 +162,7 @@ def _typed(kind: str, text: str) -> dict[str, Any]:
 def chosen(attributes: Attributes, names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     """Return the attributes that a receive asks for: by name, by a beginning such as `bar.*`, or all."""
     wanted = set(names)
-    if wanted & {"All", ".*"}:
+    if wanted & {"All", "*", ".*"}:
         return dict(attributes)
     beginnings = tuple(name.removesuffix(".*") for name in wanted if name.endswith(".*"))
     return {

@@ -18,6 +18,7 @@ from signalbox import DeduplicationConflict
 from signalbox.calls.sending import SendOptions
 
 MAX_DELAY_SECONDS = 900
+MAX_TRACE_HEADER = 512
 NOT_OF_THIS_TYPE = "The request include parameter that is not valid for this queue type"
 NOT_DEDUPLICATED = (
     "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
@@ -77,7 +78,7 @@ def checked(call: Call, facts: SqsFacts, given: Mapping[str, Any]) -> tuple[str,
         raise SqsError("InvalidMessageContents")
     attributes.check(own)
     _check_size(facts, len(body.encode()) + attributes.bytes_of(own))
-    told = {"sender": call.sender_id, **_trace_header(given.get("MessageSystemAttributes", {}))}
+    told = {"sender": call.sender_id, **_trace_header(call, given.get("MessageSystemAttributes", {}))}
     options: SendOptions = {"delay_seconds": _delay(facts, given.get("DelaySeconds"))}
     options |= _group(facts, given)
     if not facts.is_fifo and given.get("MessageDeduplicationId") is not None:
@@ -115,9 +116,10 @@ def _check_length(entries: list[dict[str, Any]], read: list[Checked]) -> None:
         raise SqsError("BatchRequestTooLong", limit=MAX_MESSAGE_BYTES, size=size)
 
 
-def _trace_header(given: Mapping[str, Any]) -> dict[str, str]:
+def _trace_header(call: Call, given: Mapping[str, Any]) -> dict[str, str]:
     if not given:
-        return {}
+        header = call.trace_header[:MAX_TRACE_HEADER]
+        return {"trace_header": header} if header and attributes.is_valid_text(header) else {}
     unknown = next((name for name in given if name != attributes.TRACE_HEADER), None)
     if unknown is not None:
         raise invalid_parameter(

@@ -71,7 +71,7 @@ async def _is_changed(known: KnownQueue, receipt: Receipt, seconds: float) -> bo
 def _receipt(known: KnownQueue, text: str) -> Receipt:
     receipt = read_receipt(text)
     if receipt is None or receipt.queue_id != known.queue_id:
-        raise SqsError("ReceiptHandleIsInvalid")
+        raise SqsError("ReceiptHandleIsInvalid", handle=text[:256])
     return receipt
 
 

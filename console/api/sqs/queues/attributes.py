@@ -78,7 +78,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "KmsMasterKeyId": Attribute(_only_empty, ""),
     "KmsDataKeyReusePeriodSeconds": Attribute(_number(60, 86_400), ""),
     "Policy": Attribute(_only_empty, ""),
-    "FifoQueue": Attribute(_choice("true", "false"), "", only_fifo=True, only_at_creation=True),
+    "FifoQueue": Attribute(_flag, "", only_fifo=True, only_at_creation=True),
     "ContentBasedDeduplication": Attribute(_flag, "false", only_fifo=True),
     "DeduplicationScope": Attribute(_choice("queue", "messageGroup"), "queue", only_fifo=True),
     "FifoThroughputLimit": Attribute(_choice("perQueue", "perMessageGroupId"), "perQueue", only_fifo=True),

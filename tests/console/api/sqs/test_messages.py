@@ -24,24 +24,35 @@ def refusal(call: Callable[..., Any], **given: Any) -> tuple[str, str]:
     return raised.value.response["Error"]["Code"], raised.value.response["Error"]["Message"]
 
 
+def _add_header(name: str, value: str) -> Callable[..., None]:
+    def add(request: Any, **_: Any) -> None:
+        request.headers[name] = value
+
+    return add
+
+
 def test_a_message_is_sent_received_and_deleted(sqs: Client, queue: str) -> None:
     attributes = {
         "city": {"DataType": "String", "StringValue": "Zürich"},
         "count": {"DataType": "Number", "StringValue": "007.50"},
+        "größe": {"DataType": "String", "StringValue": "L"},
         "picture": {"DataType": "Binary.png", "BinaryValue": b"\x00\xff\x10"},
         "sqs": {"DataType": "String", "StringValue": "a name of the endpoint's own"},
     }
     name = queue.rpartition("/")[2]  # SQS takes it for the URL
+    trace = "Root=1-3152b799-8954dae64eda91bc9a23a7e8;Sampled=1"
+    sqs.meta.events.register("before-send.sqs.SendMessage", _add_header("X-Amzn-Trace-Id", trace))
     sent = sqs.send_message(QueueUrl=name, MessageBody=TEXT, MessageAttributes=attributes)
     assert sent["MD5OfMessageBody"] == hashlib.md5(TEXT.encode()).hexdigest()
 
     (message,) = sqs.receive_message(
-        QueueUrl=queue, MessageAttributeNames=["All"], MessageSystemAttributeNames=["All"], MaxNumberOfMessages=10
+        QueueUrl=queue, MessageAttributeNames=["*"], MessageSystemAttributeNames=["All"], MaxNumberOfMessages=10
     )["Messages"]
     assert (message["MessageId"], message["Body"]) == (sent["MessageId"], TEXT)
     assert message["MessageAttributes"] == attributes
     assert message["MD5OfMessageAttributes"] == sent["MD5OfMessageAttributes"]
     assert message["Attributes"]["ApproximateReceiveCount"] == "1"
+    assert message["Attributes"]["AWSTraceHeader"] == trace
 
     assert "Messages" not in sqs.receive_message(QueueUrl=queue)
     for _ in range(2):  # a second deletion is no error
