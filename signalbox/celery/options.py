@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -19,6 +20,11 @@ from signalbox.errors import InvalidArgument
 
 #: Seconds between two reads of a mailbox where no connection can listen: `inspect` waits for one second.
 MAIL_POLL_SECONDS = 0.2
+
+
+def is_worker() -> bool:
+    """Return whether this process is a worker of Celery's."""
+    return "celery.worker.control" in sys.modules
 
 
 @dataclass(frozen=True)
@@ -45,8 +51,12 @@ class Options:
     """The most tasks that one call receives."""
     consumer: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}")
     """The worker's name in the console."""
-    requeue_counts: bool = True
-    """Whether a message that a consumer requeues counts as a failed delivery. False: it is delivered again at once."""
+    requeue_counts: bool = field(default_factory=is_worker)
+    """Whether a message that a consumer requeues counts as a failed delivery. False: it is delivered again at once.
+
+    By default it counts in a worker of Celery's, which requeues the task of a child that died: such a task must not run
+    for ever. Other consumers requeue as on every broker.
+    """
     readable: bool = True
     """Whether JSON bodies are stored as JSON, and not as text. Only text keeps the order of keys."""
 

@@ -13,7 +13,7 @@ from kombu.transport import virtual
 
 from signalbox.celery.channel import Channel
 from signalbox.celery.leases import Leases, shared_leases
-from signalbox.celery.options import Options, dsn_of, shown
+from signalbox.celery.options import Options, dsn_of, is_worker, shown
 from signalbox.celery.wakeup import Bell, LoopDriver
 from signalbox.client import Client
 from signalbox.connections.listening import Listener, shared_listener
@@ -50,8 +50,8 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         self.bell = Bell()
         self._owner = os.getpid()
         self._driver: LoopDriver | None = None
-        if "celery.worker.control" in sys.modules:  # a worker: answer its `inspect scheduled` from the database
-            import signalbox.celery.scheduled  # it registers the command
+        if is_worker():
+            import signalbox.celery.scheduled  # it answers `inspect scheduled` from the database
         if "flower.utils.broker" in sys.modules:
             import signalbox.celery.flower_broker  # noqa: F401 - it registers the reader of queues
         #: The engine's verbs over this connection; a forked child gets a connection of its own.

@@ -75,7 +75,8 @@ def test_each_delivery_has_a_tag_of_its_own(open_connection: Open, name: str) ->
 
 
 def test_what_is_refused_keeps_its_message_and_is_counted(open_connection: Open, name: str, client: Client) -> None:
-    queue = open_connection(max_receives=2, queue_settings={"backoff_base_seconds": 0.0}).SimpleQueue(name)
+    options = {"max_receives": 2, "queue_settings": {"backoff_base_seconds": 0.0}}
+    queue = open_connection(requeue_counts=True, **options).SimpleQueue(name)
     queue.put({"n": 1})
     ids = []
     for _ in range(2):
@@ -87,8 +88,11 @@ def test_what_is_refused_keeps_its_message_and_is_counted(open_connection: Open,
     assert ids[0] == ids[1]
 
 
-def test_a_requeue_can_be_no_failure(open_connection: Open, name: str, client: Client) -> None:
-    queue = open_connection(max_receives=2, requeue_counts=False, polling_interval=0.02).SimpleQueue(name)
+def test_a_requeue_by_no_worker_is_no_failure(
+    open_connection: Open, name: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "celery.worker.control", raising=False)
+    queue = open_connection(max_receives=2, polling_interval=0.02).SimpleQueue(name)
     queue.put({"n": 1})
     counts = []
     for _ in range(4):
