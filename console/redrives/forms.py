@@ -50,6 +50,9 @@ class PlanForm(RateForm):
         help_text="Empty: each message goes to its source queue.",
     )
     reason = required_reason()
+    all_cells = forms.BooleanField(
+        label="In all cells of the fleet", required=False, help_text="One redrive with a part in each cell."
+    )
     canary_messages = number_field(
         "Canary", "Send this many first and wait for their outcomes. Empty: no canary.", 1, 10_000, "messages"
     )
@@ -73,6 +76,7 @@ class PlanForm(RateForm):
         help_text='{"region": "eu"} or [{"op": "replace", "path": "/region", "value": "eu"}]',
     )
 
+    NO_OPTIONS = ("filter_text", "reason", "all_cells")
     MAIN = ("target_queue", "rate_per_second", "reason")
     CANARY = ("canary_messages", "canary_per_group")
     STOPS = ("stop_failed_percent", "stop_failed_in_row")
@@ -112,7 +116,7 @@ class PlanForm(RateForm):
 
     def options(self) -> Options:
         """Return the chosen options; an empty number means that there is no such limit."""
-        chosen = {name: value for name, value in self.cleaned_data.items() if name not in {"filter_text", "reason"}}
+        chosen = {name: value for name, value in self.cleaned_data.items() if name not in self.NO_OPTIONS}
         chosen |= {name: value for name, value in self.NO_LIMIT.items() if chosen[name] is None}
         return Options(**chosen | {"canary_per_group": chosen["canary_per_group"] and chosen["canary_messages"] > 0})
 

@@ -14,6 +14,7 @@ from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import PLAN
 from console.filters.filter_bar import dead_letter_filter, job_filter, selected_text
+from console.fleet.presence import is_fleet
 from console.masking import masked
 from console.redrives import jobs
 from console.redrives.forms import PlanForm, RunForm, initial_of
@@ -28,6 +29,8 @@ from dlq.jobs.models import Redrive
 from dlq.masking.masks import Rules
 from dlq.masking.rules import Masking
 from dlq.redrives import patching, plans, redrives
+from dlq.redrives.fleet import parts as over_cells
+from dlq.redrives.fleet.models import FleetRedrive
 from dlq.redrives.patching import DoesNotApply, Patch
 from dlq.redrives.plan_models import Impact, Plan
 from dlq.search.reach import JobThing
@@ -49,6 +52,8 @@ def new(request: HttpRequest) -> HttpResponse:
     form, mistake = PlanForm(request.POST or None, initial=_initial(request, edited)), None
     try:
         if form.is_valid():
+            if form.cleaned_data["all_cells"]:
+                return redirect("fleet_redrive", _make_over_cells(request, form).pk)
             return redirect("redrive_plan", _make(request, form).pk)
         if request.method != "POST":
             dead_letter_filter(request, form["filter_text"].value() or "")
@@ -62,6 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "mistake": mistake,
         "queues": destinations(request),
         "edited": edited,
+        "offers_cells": is_fleet(request) and roles.may(request.user, "redrive"),
         "patch_lost": edited is not None and edited.choices.patch_kind and not _may_repeat_patch(request, edited),
     }
     return render_form(request, "redrives/plans/new.html", context)
@@ -93,6 +99,21 @@ def _may_repeat_patch(request: HttpRequest, plan: Plan) -> bool:
     """Tell whether the form may show the patch of a plan: not to a person to whom its page shows a mask."""
     options = plan.choices
     return roles.may_here(request, "see_payloads") and masked.patch_text(options) == options.patch_text
+
+
+def _make_over_cells(request: HttpRequest, form: PlanForm) -> FleetRedrive:
+    """Plan a redrive in every cell: for people who may redrive all queues, since grants are of this cell."""
+    roles.check(request.user, "redrive")
+    options, may_reveal = form.options(), roles.may_here(request, "reveal")
+    if not may_reveal:
+        Masking().check_patch(options.patch)
+    return over_cells.make(
+        job_filter(request, form.cleaned_data["filter_text"], "redrive"),
+        actor=request.user.get_username(),
+        reason=form.cleaned_data["reason"],
+        options=options,
+        may_reveal=may_reveal,
+    )
 
 
 def _make(request: HttpRequest, form: PlanForm) -> Plan:

@@ -363,6 +363,8 @@ CALLS: dict[str, tuple[str, Any]] = {
     "expire_results": ("signalbox.expire_results()", NUMBER),
     "_result_end": ("signalbox._result_end(60) > now()", True),
     "_redrivable_here": ("signalbox._redrivable_here(array[%(dead)s::bigint], null) = array[%(dead)s::bigint]", True),
+    "_takes_group": ("signalbox._takes_group(%(queue)s, 'standard', null)", False),
+    "_trash_elsewhere": ("signalbox._trash_elsewhere('{1}')", []),
     "_is_placed": ("signalbox._is_placed(%(queue)s)", False),
     "_check_placement": ("signalbox._check_placement(%(queue)s, 'standard', null, null, 1)", NOTHING),
     "_refuse_moved": ("signalbox._refuse_moved('q', 'a', 1, 'b', 1, 'settled', 1)", Refusal("SB421")),

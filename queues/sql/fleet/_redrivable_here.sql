@@ -1,6 +1,5 @@
 -- Return the dead letters that this cell may send again to their queue, or to another queue: of a queue on several
--- cells those of which it takes the part, or, without a group, any while it takes a part of the queue. Another cell's
--- groups would lose their order, and no consumer asks a cell without a part.
+-- cells those of which it takes the group.
 create or replace function signalbox._redrivable_here(p_dead_letter_ids bigint[], p_target_queue_id integer)
 returns bigint[]
 language sql stable
@@ -9,14 +8,6 @@ as $$
   select coalesce(array_agg(d.dead_letter_id order by d.dead_letter_id), '{}')
   from signalbox.dead_letter d
   join signalbox.queue q on q.queue_id = coalesce(p_target_queue_id, d.source_queue_id)
-  where d.dead_letter_id = any(p_dead_letter_ids) and (
-    q.admission_flags & {flag.is_placed} = 0 or exists (
-      select
-      from signalbox.fleet_placement p, signalbox.fleet_directory y
-      where p.queue = q.name and p.cell = y.cell and p.state <> 'closing' and p.partition = coalesce(
-          signalbox._partition_of(coalesce(d.group_id, case q.mode when 'fifo' then '' end), {fleet.partitions}),
-          p.partition
-        )
-    )
-  )
+  where d.dead_letter_id = any(p_dead_letter_ids)
+    and (q.admission_flags & {flag.is_placed} = 0 or signalbox._takes_group(q.name, q.mode, d.group_id))
 $$;

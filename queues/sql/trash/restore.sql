@@ -3,8 +3,8 @@
 -- dead again, with their history. Messages that were ready or in flight can be received, scheduled ones are scheduled
 -- until they are due, and where groups are limited a message takes the last place of its group. A dead letter holds its
 -- FIFO group again where no message of the group is in flight (fifo_block_on_dead_letter). Delivery counts and states
--- are kept. Messages whose queue was deleted, or whose deduplication id another message or open send holds, stay in the
--- trash and count as skipped. A closed queue accepts restored messages, since they were accepted before. Until this
+-- are kept. Messages whose queue was deleted, whose deduplication id another message or open send holds, or whose part
+-- of the queue another cell takes, stay in the trash and count as skipped. A closed queue accepts restored messages, since they were accepted before. Until this
 -- transaction ends, its queues cannot be deleted. Locks the trash batch, rows in order, then the queues (_keep_queue).
 -- Never waits for a deduplication id. Indexes: trash_pkey, trash_message (by any: see ack).
 create or replace function signalbox.restore(
@@ -64,7 +64,7 @@ begin
     select (t.letter ->> 'queue_id')::integer from signalbox.trash t where t.message_id = any(v_ids)
       and t.letter is not null
   ) k;
-  v_kept := signalbox._hold_keys_again(v_ids);
+  v_kept := signalbox._hold_keys_again(v_ids) || signalbox._trash_elsewhere(v_ids);
   perform signalbox._use_priority(u.queue_id, u.priority)
   from (
     select distinct t.queue_id, t.priority from signalbox.trash t where t.message_id = any(v_ids) and t.letter is null

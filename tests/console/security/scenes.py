@@ -28,6 +28,7 @@ from dlq.failure_groups.notes import describe
 from dlq.filters import Filter
 from dlq.masking import rules
 from dlq.redrives import plans, redrives
+from dlq.redrives.fleet.models import FleetRedrive
 from dlq.redrives.plan_options import Options
 from dlq.search import saved_filters
 from dlq.search.checked_filter import check_filter
@@ -154,6 +155,9 @@ def _jobs(engine: Engine, text: str) -> dict[str, Any]:
     plan = plans.make(check_filter(mine), actor=text, reason=text, options=options)
     job = redrives.run(plan.pk, actor=text, reason=text, wake=False)
     redrives.cancel(job.pk, actor=text, reason=text)
+    over_cells = FleetRedrive.objects.create(
+        filter_text=text, plans={text: plan.pk}, left_out={text: text}, created_by=text[:150], reason=text[:500]
+    )
     deletion = deletions.create(check_filter(f"{mine} id:0"), plan.upper_bound, actor=text, reason=text)
     bounds = purges.preview(engine.queue, ["scheduled"]).bounds
     removed = purges.create(engine.queue, ["scheduled"], bounds, engine.queue, actor=text, reason=text)
@@ -167,6 +171,7 @@ def _jobs(engine: Engine, text: str) -> dict[str, Any]:
         "erasure_id": erasure.pk,
         "plan_id": plan.pk,
         "redrive_id": job.pk,
+        "fleet_redrive_id": over_cells.pk,
         "deletion_id": deletion.pk,
         "purge_id": removed.pk,
         "undo_id": asked.pk,

@@ -219,3 +219,17 @@ def test_rebalance_proposes_moves_by_measured_load(queue: str, monkeypatch: pyte
     [started] = rebalancing.rebalance([proposed], actor="test")
     assert started.partitions == proposed.partitions
     assert rebalancing.proposals() == [], "it moves already"
+
+
+def test_purged_messages_of_a_part_that_moved_away_stay_in_the_trash(cells: Cells, queue: str) -> None:
+    with cells.client() as client, cells.connect("a") as a:
+        client.send_batch(queue, ["moves", "stays"], group_ids=[FIRST[0], LAST[0]])
+        [(batch,)] = a.execute("select signalbox.open_trash_batch(3600)").fetchall()
+        assert a.execute("select signalbox.purge(%s, trash_batch_id => %s)", [queue, batch]).fetchall() == [(2,)]
+        assert move(queue).state == "done"
+        restore = "select restored, skipped from signalbox.restore(%s)"
+        assert a.execute(restore, [batch]).fetchall() == [(1, 1)]
+        assert [message.payload for message in client.receive(queue, 5, wait_seconds=5)] == ["stays"]
+        assert fleet.advance(move(queue, "a").move_id).state == "done"
+        assert a.execute(restore, [batch]).fetchall() == [(1, 0)]
+        assert [message.payload for message in client.receive(queue, 5, wait_seconds=5)] == ["moves"]
