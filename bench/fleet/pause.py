@@ -35,7 +35,7 @@ LOOK_SECONDS = 0.05
 
 @dataclass
 class Traffic:
-    """Sends and receives over the fleet, by threads, until they are stopped."""
+    """Traffic over the fleet: threads that send and receive until they are stopped."""
 
     seed: str
     rate: float
