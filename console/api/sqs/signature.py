@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from urllib.parse import parse_qsl, quote
 
 from console.api.sqs.errors import SqsError
@@ -43,8 +44,15 @@ class Request:
 
     def header(self, name: str) -> str | None:
         """Return the value of a header; several of one name are joined by commas."""
-        values = [value for given, value in self.headers if given == name]
-        return ",".join(" ".join(value.split()) for value in values) if values else None
+        return self._joined.get(name)
+
+    @cached_property
+    def _joined(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, value in self.headers:
+            text = " ".join(value.split())
+            found[name] = f"{found[name]},{text}" if name in found else text
+        return found
 
 
 @dataclass(frozen=True)
@@ -187,7 +195,7 @@ def _moment(compact: str | None, date: str | None) -> datetime:
         if compact is not None:
             if not _TIME.fullmatch(compact):
                 raise ValueError
-            return datetime.strptime(compact, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            return datetime.fromisoformat(compact)
         if date is not None:
             return parsedate_to_datetime(date).astimezone(UTC)
     except (ValueError, OverflowError):

@@ -81,10 +81,8 @@ def _check_value(name: str, attribute: Mapping[str, Any]) -> None:
         raise invalid_parameter(ERRORS["InvalidMessageContents"].text)
 
 
-def md5_of(attributes: Attributes) -> str | None:
-    """Return the MD5 of attributes, as AWS's SDKs compute it; None without attributes."""
-    if not attributes:
-        return None
+def md5_of(attributes: Attributes) -> str:
+    """Return the MD5 of attributes, as AWS's SDKs compute it."""
     digest = hashlib.md5(usedforsecurity=False)
     for name, attribute in sorted(attributes.items()):
         kind = attribute["DataType"]

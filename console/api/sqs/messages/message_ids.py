@@ -7,7 +7,6 @@ by the number of the delivery.
 from __future__ import annotations
 
 import re
-import uuid
 from dataclasses import dataclass
 
 from console.api.core.shape import HANDLE
@@ -20,7 +19,8 @@ SEQUENCE_DIGITS = 20
 
 def message_id_of(number: int) -> str:
     """Return the SQS message id of an engine's message."""
-    return str(uuid.UUID(int=_HIGH | 8 << 76 | 2 << 62 | number & _LOW))
+    digits = f"{_HIGH | 8 << 76 | 2 << 62 | number & _LOW:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def sequence_number_of(number: int) -> str:

@@ -61,12 +61,14 @@ def sent(facts: SqsFacts, given: Mapping[str, Any], number: int) -> dict[str, An
     """Return the answer for a message that was sent, or sent before with the same deduplication id."""
     answer = {
         "MD5OfMessageBody": hashlib.md5(given["MessageBody"].encode(), usedforsecurity=False).hexdigest(),
-        "MD5OfMessageAttributes": attributes.md5_of(given.get("MessageAttributes", {})),
-        "MD5OfMessageSystemAttributes": attributes.md5_of(given.get("MessageSystemAttributes", {})),
         "MessageId": message_id_of(number),
-        "SequenceNumber": sequence_number_of(number) if facts.is_fifo else None,
     }
-    return {name: value for name, value in answer.items() if value is not None}
+    for name in ("MessageAttributes", "MessageSystemAttributes"):
+        if given.get(name):
+            answer[f"MD5Of{name}"] = attributes.md5_of(given[name])
+    if facts.is_fifo:
+        answer["SequenceNumber"] = sequence_number_of(number)
+    return answer
 
 
 def checked(call: Call, facts: SqsFacts, given: Mapping[str, Any]) -> tuple[str, SendOptions]:
