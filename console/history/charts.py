@@ -109,7 +109,7 @@ class Past:
             words += f"; {wording.span(alert_age_seconds)} allowed"
             threshold = threshold_near(ages, alert_age_seconds)
         oldest = [Series("oldest ready", "ready", ages, filled=True)]
-        return self.draw("Age of the oldest", oldest, words, wording.span, threshold)
+        return self.draw("Oldest ready message", oldest, words, wording.span, threshold)
 
     def _shares(self, name: str) -> list[Series]:
         counts = [getattr(step, name) for step in self.steps]

@@ -54,7 +54,7 @@ _TABS = {
     Page.CONSUMERS: ("queue_consumers", ""),
     Page.FAILURES: ("queue", "#failures"),
     Page.HISTORY: ("queue", "#history"),
-    Page.LANES: ("queue_lanes", ""),
+    Page.LANES: ("queue_groups", ""),
     Page.READY: ("queue_messages", "?state=ready"),
     Page.SCHEDULED: ("queue_messages", "?state=scheduled"),
     Page.SETTINGS: ("queue_settings", ""),

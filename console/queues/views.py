@@ -161,7 +161,7 @@ GROUP_COLUMNS: Columns[Lane] = {
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def groups(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/lanes: its message groups, or the one in the address."""
+    """GET /queues/<name>/groups: its message groups, or the one in the address."""
     head = queue_head.find(name)
     group, after = request.GET.get("group", "")[:MAX_GROUP_CHARACTERS], request.GET.get("after")
     after = after[:MAX_GROUP_CHARACTERS] if after is not None else None
@@ -172,7 +172,7 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "title": f"Groups · {name}",
         "head": head,
-        "tab": "lanes",
+        "tab": "groups",
         "lanes": lanes,
         "sort": links,
         "group": group,
@@ -207,7 +207,7 @@ def _sorted_groups(request: HttpRequest, head: QueueHead) -> Groups:
 @require_POST
 @requires("configure", of=QUEUE)
 def limit_group(request: HttpRequest, name: str) -> HttpResponse:
-    """POST /queues/<name>/lanes/limit: set the limit of one group, or remove it if the number is empty."""
+    """POST /queues/<name>/groups/limit: set the limit of one group, or remove it if the number is empty."""
     head = queue_head.find(name)
     form = LaneLimitForm(request.POST)
     if form.is_valid():
@@ -216,8 +216,8 @@ def limit_group(request: HttpRequest, name: str) -> HttpResponse:
         with refusals(form):
             queues.set_group_policy(name, group, actor=request.user.get_username(), **given)
             messages.success(request, f"The group {group} has {_policy(form)}.")
-            return redirect("queue_lanes", name)
-    page = reverse("queue_lanes", args=[name])
+            return redirect("queue_groups", name)
+    page = reverse("queue_groups", args=[name])
     if not head.queue.group_limit:  # the page shows no form
         return refused.show(request, form, title=f"Limit of a group of {name}", verb="Set limit", page=page)
     return refused.redirect_back(request, form, page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from metrics.diagnosis.thresholds import BACKLOG_SECONDS
 from queues.control.subscriptions import Feed
 
 BOX_WIDTH, BOX_HEIGHT = 180, 28
@@ -95,6 +96,7 @@ def _line(feed: Feed, source: Box, target: Box) -> Line:
     start, end = source.x + BOX_WIDTH, target.x
     half = (start + end) // 2
     path = f"M{start} {source.middle}C{half} {source.middle} {half} {target.middle} {end} {target.middle}"
-    tone = "scheduled" if feed.paused else "bad" if feed.lag else "done"
+    is_late = feed.lag_seconds >= BACKLOG_SECONDS
+    tone = "scheduled" if feed.paused else "bad" if is_late else "done"
     label = "paused" if feed.paused else f"{feed.lag:,}" if feed.lag else ""
     return Line(path, tone, label, half, (source.middle + target.middle) // 2 - 4)

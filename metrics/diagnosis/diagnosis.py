@@ -49,7 +49,7 @@ class Outlook:
             return ""
         least = span(self.drains_least)
         if self.drains_most is None:
-            return f"{least}, or never"
+            return f"at least {least}"
         return least if span(self.drains_most) == least else f"{least} to {span(self.drains_most)}"
 
     @property
@@ -159,7 +159,7 @@ def _not_clear(evidence: Evidence, ruled_out: tuple[Suspect, ...], outlook: Outl
         if busy
         else "Compare the charts with what was deployed or sent when it began to grow."
     )
-    return Diagnosis(numbers.name, True, sentence, "Why messages wait is not clear.", (), ruled_out, advice, outlook)
+    return Diagnosis(numbers.name, True, sentence, "No cause found yet.", (), ruled_out, advice, outlook)
 
 
 def _found_as_dict(suspect: Suspect) -> dict[str, Any]:

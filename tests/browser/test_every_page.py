@@ -42,7 +42,7 @@ PATHS = [
     "/queues/Q",
     "/queues/Q-dlq",
     "/queues/Q/messages",
-    "/queues/Q/lanes",
+    "/queues/Q/groups",
     "/queues/Q/consumers",
     "/queues/Q/settings",
     "/queues/Q/audit",

@@ -66,7 +66,7 @@ def freeze(staging_id: int, token: str, rows: int) -> Frozen:
     [(number, size, lowest, highest)] = Query(_TOTALS, [staging_id]).rows()
     if number + dealt_with != rows:
         raise StagingLost(
-            f"{number + dealt_with:,} messages were staged, and {rows:,} were chosen: nothing of it counts"
+            f"{number + dealt_with:,} messages were staged, and {rows:,} were chosen; the set is discarded"
         )
     staging.state, staging.rows, staging.bytes = Staging.State.FROZEN, number, size
     staging.expires_at = database_now() + timedelta(hours=settings.REPLAY_KEEP_HOURS)

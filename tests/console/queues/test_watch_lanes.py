@@ -27,7 +27,7 @@ def limited(make_engine: Callable[..., Engine]) -> Engine:
 
 
 def lanes(browser: Browser, engine: Engine, query: str = "") -> Page:
-    return browser.see(f"/queues/{engine.queue}/lanes{query}")
+    return browser.see(f"/queues/{engine.queue}/groups{query}")
 
 
 def test_a_lane_shows_what_waits_and_who_holds_it_up(viewer: Browser, limited: Engine) -> None:
@@ -72,7 +72,7 @@ def test_a_queue_without_limits_says_what_they_are_for(viewer: Browser, engine: 
 
 def test_an_admin_gives_a_group_a_limit_of_its_own(admin: Browser, limited: Engine) -> None:
     page = admin.submit(
-        f"/queues/{limited.queue}/lanes/limit", group_id="acme", max_in_flight="2", reason="a large order"
+        f"/queues/{limited.queue}/groups/limit", group_id="acme", max_in_flight="2", reason="a large order"
     )
 
     assert "The group acme has a limit of 2 messages in flight." in page.text
@@ -80,13 +80,13 @@ def test_an_admin_gives_a_group_a_limit_of_its_own(admin: Browser, limited: Engi
     event = AuditEvent.objects.get(queue_name=limited.queue, action="lane.limit")
     assert (event.reason, event.details) == ("a large order", {"group_id": "acme", "max_in_flight": 2})
 
-    admin.submit(f"/queues/{limited.queue}/lanes/limit", group_id="acme", max_in_flight="")
+    admin.submit(f"/queues/{limited.queue}/groups/limit", group_id="acme", max_in_flight="")
     assert limited.value("select count(*) from signalbox.lane_limit where queue_id = %s", limited.queue_id) == 0
 
 
 @pytest.mark.parametrize(("group", "most"), [("", "2"), ("acme", "0"), ("acme", "1001"), ("acme", "many")])
 def test_a_limit_that_cannot_be_is_refused(admin: Browser, limited: Engine, group: str, most: str) -> None:
-    page = admin.submit(f"/queues/{limited.queue}/lanes/limit", group_id=group, max_in_flight=most)
+    page = admin.submit(f"/queues/{limited.queue}/groups/limit", group_id=group, max_in_flight=most)
 
     assert "Nothing was saved." in page.one("div", id="form-errors").text
     assert (page.fields()["group_id"], page.fields()["max_in_flight"]) == (group, most)
@@ -94,7 +94,7 @@ def test_a_limit_that_cannot_be_is_refused(admin: Browser, limited: Engine, grou
 
 
 def test_a_queue_that_limits_nothing_refuses_a_limit_of_its_own(admin: Browser, engine: Engine) -> None:
-    page = admin.submit(f"/queues/{engine.queue}/lanes/limit", status=422, group_id="acme", max_in_flight="2")
+    page = admin.submit(f"/queues/{engine.queue}/groups/limit", status=422, group_id="acme", max_in_flight="2")
 
     assert "Limit needs a queue that limits its groups" in page.text
 

@@ -43,7 +43,7 @@ def test_the_plan_shows_what_would_move_and_where_to(operator: Browser, scene: D
     assert "3 have already failed one redrive." in page.text
     assert "TimeoutError" in page.text
     assert '{"n": 3, "order": 1}' in page.text
-    assert "3 messages take 0.3 s at 10/s" in page.text
+    assert "3 messages take 0.3 s at 10/s, 0.1 s at 50/s, under 0.1 s at 500/s" in page.text
     assert "Tenants default 3" in page.text
     assert "Age under 1 h 3" in page.text
 

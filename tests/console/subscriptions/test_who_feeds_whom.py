@@ -58,14 +58,15 @@ def test_a_mistake_is_shown_at_its_field(admin: Browser, make_engine: MakeEngine
 def test_each_box_stands_to_the_right_of_those_that_feed_it() -> None:
     feeds = [
         Feed("a", "c", "t"),
-        Feed("b", "c", "t", group="g"),
-        Feed("c", "d", "t", lag=7),
+        Feed("b", "c", "t", group="g", lag=3, lag_seconds=0.4),  # a batch on its way
+        Feed("c", "d", "t", lag=7, lag_seconds=90),
         Feed("a", "d", "t", paused=True),
     ]
     picture = draw(feeds)
     assert picture is not None
     columns = {box.name: box.x for box in picture.boxes}
     assert columns["a"] == columns["b"] < columns["c"] < columns["d"]
-    assert [line.label for line in picture.lines] == ["", "", "7", "paused"]
+    assert [line.label for line in picture.lines] == ["", "3", "7", "paused"]
+    assert [line.tone for line in picture.lines] == ["done", "done", "bad", "scheduled"]
     assert draw([]) is None
     assert draw([Feed(str(number), "x", "t") for number in range(100)]) is None

@@ -21,7 +21,7 @@ from tests.proof.pooler.pgbouncer import ROLE, Pooler, wait_until
 pytestmark = pytest.mark.timeout(1500)
 
 PAGES = [
-    "/", "/queues/{queue}", "/queues/{queue}/messages", "/queues/{queue}/lanes", "/queues/{queue}/consumers",
+    "/", "/queues/{queue}", "/queues/{queue}/messages", "/queues/{queue}/groups", "/queues/{queue}/consumers",
     "/queues/{queue}/settings", "/queues/{queue}/history", "/queues/{queue}/audit", "/queues/{queue}/purge",
     "/queues/{queue}/retire", "/queues/{queue}-dlq", "/dead-letters", "/dead-letters/failure-groups", "/redrives",
     "/redrives/plans", "/trash", "/approvals",
