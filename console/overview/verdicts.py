@@ -15,11 +15,11 @@ from queues.counters.queue_numbers import QueueNumbers
 MOVING_PER_SECOND = 0.05
 # Why a limit of the queue or its tenant refuses sends.
 REFUSALS = {
-    "age": "the oldest message exceeds max_oldest_age_seconds",
-    "backlog": "the backlog exceeds max_backlog_messages",
-    "bytes": "the backlog exceeds max_backlog_bytes",
-    "rate": "the rate exceeds publish_rate_per_second",
-    "lane": "a message group is full (group_max_waiting)",
+    "age": "the oldest message exceeds the maximum age",
+    "backlog": "the backlog exceeds its limit of messages",
+    "bytes": "the backlog exceeds its limit of bytes",
+    "rate": "sends exceed the rate limit",
+    "lane": "a message group is full",
 }
 # A backlog that drains within this needs no attention.
 SOON_SECONDS = 30.0

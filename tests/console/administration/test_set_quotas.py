@@ -156,7 +156,7 @@ def test_the_page_of_a_queue_says_that_it_refuses(viewer: Browser, engine: Engin
     engine.value("select signalbox.estimate_sizes()")
 
     assert (
-        "Sends were refused in the last minute: the rate exceeds publish_rate_per_second"
+        "Sends were refused in the last minute: sends exceed the rate limit"
         in viewer.see(f"/queues/{engine.queue}").text
     )
 

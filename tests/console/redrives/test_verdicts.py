@@ -147,9 +147,9 @@ def test_a_queue_that_refuses_says_why() -> None:
 
     assert full == (
         Health.WATCH,
-        "Sends were refused in the last minute: the backlog exceeds max_backlog_messages.",
+        "Sends were refused in the last minute: the backlog exceeds its limit of messages.",
     )
     assert both[1] == (
-        "Sends were refused in the last minute: the backlog exceeds max_backlog_messages and"
-        " the rate exceeds publish_rate_per_second."
+        "Sends were refused in the last minute: the backlog exceeds its limit of messages and"
+        " sends exceed the rate limit."
     )
