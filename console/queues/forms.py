@@ -55,9 +55,11 @@ class SettingsForm(ReviewedForm):
     def clean(self) -> dict[str, Any]:
         """Check settings against each other: each broken rule is an error at a changed setting."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
+        self.in_broken_rules: set[str] = set()
         changed, values = self.changes(), {**self.before, **self.changes()}
         for rule in broken(ORDERED, values):
             if rule.smaller in changed or rule.larger in changed:
+                self.in_broken_rules |= {rule.smaller, rule.larger}
                 self.add_error(rule.smaller if rule.smaller in changed else rule.larger, rule.sentence(values))
         if changed.get("dead_letter_queue") and changed["dead_letter_queue"] == self.queue_name():
             self.add_error("dead_letter_queue", "A queue cannot be its own dead-letter queue. Name another queue.")

@@ -51,7 +51,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 def _reviewed(request: HttpRequest, head: QueueHead, form: ConfigureForm) -> Review | None:
     """Compare the form with the queue; None with all errors in the form, those of the engine included."""
     is_valid = form.is_valid()
-    changed = form.changes()
+    changed = {name: value for name, value in form.changes().items() if name not in form.in_broken_rules}
     with refusals(form), transaction.atomic():
         if not changed:
             return review(form, head.numbers, head.queue) if is_valid else None

@@ -125,6 +125,7 @@ def test_all_errors_are_said_at_once_and_linked(admin: Browser, engine: Engine) 
         "Give a reason: a closed queue refuses all sends.",
     ):
         assert sentence in summary.text
+    assert "backoff_" not in summary.text  # one message for each mistake, with labels
     assert page.link("Max delivery attempts") == "#id_max_receives"
     assert page.one("input", id="id_max_receives").attributes["aria-invalid"] == "true"
     assert page.fields()["backoff_base_seconds"] == "100"

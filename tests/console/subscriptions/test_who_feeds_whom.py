@@ -58,7 +58,7 @@ def test_a_mistake_is_shown_at_its_field(admin: Browser, make_engine: MakeEngine
 def test_each_box_stands_to_the_right_of_those_that_feed_it() -> None:
     feeds = [
         Feed("a", "c", "t"),
-        Feed("b", "c", "t", group="g", lag=3, lag_seconds=0.4),  # a batch on its way
+        Feed("b", "c", "t", group="g", lag=3, lag_seconds=0.4),  # moves
         Feed("c", "d", "t", lag=7, lag_seconds=90),
         Feed("a", "d", "t", paused=True),
     ]
