@@ -12,7 +12,9 @@ from django.urls import reverse
 from dlq.filters.syntax import quote
 from metrics.diagnosis import Diagnosis, Evidence, diagnose, read_evidence
 from metrics.diagnosis.suspects import Figure, Page, Proof, Suspect
+from metrics.reading.fleet import slowest
 from metrics.reading.xmin_holders import Holder
+from queues.control.subscriptions import feeds_by_target
 from queues.counters.queue_numbers import QueueNumbers
 
 
@@ -42,9 +44,12 @@ def explain(numbers: QueueNumbers) -> dict[str, object]:
 
 
 def read_diagnoses(numbers: Sequence[QueueNumbers], holders: Sequence[Holder] | None = None) -> dict[int, Diagnosis]:
-    """The diagnosis of each queue, by id. Evidence is read only of those in which something waits."""
-    backlogs = [one for one in numbers if (one.ready or one.waiting or one.scheduled) and not one.is_dead_letter_queue]
-    evidence = read_evidence(backlogs, holders)
+    """The diagnosis of each queue, by id. Evidence is read only where something waits."""
+    others = [one for one in numbers if not one.is_dead_letter_queue]
+    feeds = feeds_by_target([one.queue_id for one in others])
+    behind = {queue_id for queue_id, known in feeds.items() if slowest(known)}
+    backlogs = [one for one in others if one.ready or one.waiting or one.scheduled or one.queue_id in behind]
+    evidence = read_evidence(backlogs, holders, feeds)
     return {one.queue_id: diagnose(evidence.get(one.queue_id, Evidence(one))) for one in numbers}
 
 
@@ -59,7 +64,7 @@ _TABS = {
     Page.SCHEDULED: ("queue_messages", "?state=scheduled"),
     Page.SETTINGS: ("queue_settings", ""),
 }
-_PAGES = {Page.OLD_SNAPSHOTS: "old_snapshots", Page.TENANT: "tenants"}
+_PAGES = {Page.OLD_SNAPSHOTS: "old_snapshots", Page.TENANT: "tenants", Page.SUBSCRIPTIONS: "subscriptions"}
 
 
 def _url(queue: str, proof: Proof | None) -> str:

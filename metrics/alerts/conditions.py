@@ -107,6 +107,17 @@ def queue_paused(reading: QueueReading) -> str | None:
 
 
 @_of_queues
+def upstream_lag(reading: QueueReading) -> str | None:
+    """Check what subscriptions have still to send, by the limit for messages that wait in the queue itself."""
+    feed, allowed = reading.slowest_feed, reading.numbers.alert_oldest_age_seconds
+    if feed is None or reading.numbers.paused or feed.lag_seconds <= allowed:
+        return None
+    why = " The subscription is paused." if feed.paused else ""
+    waiting = f"Not yet sent from {feed.source}: {plural(feed.lag, 'message')}"
+    return f"{waiting}, the oldest for {_span(feed.lag_seconds)} (limit {_span(allowed)}).{why}"
+
+
+@_of_queues
 def dead_letters_not_empty(reading: QueueReading) -> str | None:
     """Check for dead letters up to alert_dead_letters; above it SignalboxDeadLetters fires instead."""
     if not reading.numbers.is_dead_letter_queue or not 0 < reading.numbers.dead <= reading.numbers.alert_dead_letters:

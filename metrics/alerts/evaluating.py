@@ -26,6 +26,7 @@ from metrics.reading.cells import Cells, read_cells
 from metrics.reading.fleet import QueueReading, read_engine
 from metrics.reading.xmin_holders import read_holders
 from queues.control import clock, maintenance
+from queues.control.subscriptions import feeds_by_target
 from queues.counters.leases import Leases, read_leases
 from queues.counters.queue_numbers import QueueNumbers, read_numbers
 from queues.database.query import fetch
@@ -84,9 +85,11 @@ def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome
 
 def findings(numbers: Sequence[QueueNumbers]) -> Iterator[Finding]:
     """Find the conditions that hold for these queues."""
-    leases = read_leases([queue.queue_id for queue in numbers])
+    queue_ids = [queue.queue_id for queue in numbers]
+    leases, feeds = read_leases(queue_ids), feeds_by_target(queue_ids)
     for queue in numbers:
-        reading = QueueReading(queue, leases.get(queue.queue_id) or Leases())
+        known = leases.get(queue.queue_id) or Leases()
+        reading = QueueReading(queue, known, feeds=feeds.get(queue.queue_id, ()))
         for name, condition in QUEUE_CONDITIONS.items():
             if description := condition(reading):
                 yield Finding(all_rules()[name], description, queue.queue_id, queue.tenant, queue.name)

@@ -133,10 +133,12 @@ def diagnose(evidence: Evidence) -> Diagnosis:
 
 
 def has_backlog(evidence: Evidence) -> bool:
-    """Tell whether messages wait too long, without a consumer, or until they are due."""
+    """Tell whether messages wait too long, here or upstream, without a consumer, or until they are due."""
     numbers = evidence.numbers
     if numbers.is_dead_letter_queue:
         return False
+    if evidence.slowest_feed is not None:
+        return True
     flows = evidence.minute is not None and evidence.minute.delivered > 0
     if not evidence.waiting:  # where deliveries go on, delayed messages are received next
         return bool(numbers.scheduled) and not flows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metrics.diagnosis.thresholds import (
+    BACKLOG_SECONDS,
     EXPLAINS_SHARE,
     FELL_SHARE,
     HELD_UP_SECONDS,
@@ -12,7 +13,9 @@ from metrics.diagnosis.thresholds import (
     WORK_MILLISECONDS,
     WORK_SAMPLES,
 )
+from metrics.reading.fleet import slowest
 from metrics.reading.xmin_holders import Holder
+from queues.control.subscriptions import Feed
 from queues.counters.queue_numbers import QueueNumbers
 
 
@@ -160,6 +163,14 @@ class Evidence:
     holder: Holder | None = None
     """The holder that has kept dead rows from being removed for longest, if that is too long."""
     dead_rows: DeadRows | None = None
+    feeds: tuple[Feed, ...] = ()
+    """The subscriptions that feed the queue."""
+
+    @property
+    def slowest_feed(self) -> Feed | None:
+        """The subscription whose oldest message has waited too long for its turn, if there is one."""
+        feed = slowest(self.feeds)
+        return feed if feed is not None and feed.lag_seconds >= BACKLOG_SECONDS else None
 
     @property
     def waiting(self) -> int:

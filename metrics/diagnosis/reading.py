@@ -5,11 +5,12 @@ Events are differences of counters that history keeps, so the cost does not depe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.diagnosis.evidence import DeadRows, Evidence, Failures, Flow, Lanes, PriorityWait, Work
 from metrics.reading.xmin_holders import Holder, read_holders
+from queues.control.subscriptions import Feed, feeds_by_target
 from queues.counters.queue_numbers import QueueNumbers, named_totals
 from queues.database.query import fetch, query_text
 
@@ -18,18 +19,23 @@ _MOMENTS, _PRESENCE, _FAILURES, _WORK, _LANES, _PRIORITIES, _DEAD_ROWS = (
     query_text(f"diagnosis/{name}") for name in _NAMES
 )
 
-QUERIES = 8
-"""Number of queries, whatever the number of queues; one less when the caller passes the holders."""
+QUERIES = 9
+"""Number of queries, whatever the number of queues; one less for holders and feeds that the caller passes."""
 
 MINUTE, TEN_MINUTES, HOUR = 60, 600, 3600
 
 
-def read_evidence(numbers: Sequence[QueueNumbers], holders: Sequence[Holder] | None = None) -> dict[int, Evidence]:
+def read_evidence(
+    numbers: Sequence[QueueNumbers],
+    holders: Sequence[Holder] | None = None,
+    feeds: Mapping[int, tuple[Feed, ...]] | None = None,
+) -> dict[int, Evidence]:
     """Read the evidence about each of these queues, by queue id. QUERIES queries; none without a queue."""
     queue_ids = [queue.queue_id for queue in numbers]
     if not queue_ids:
         return {}
     old = [holder for holder in (read_holders() if holders is None else holders) if holder.is_old]
+    known_feeds = feeds_by_target(queue_ids) if feeds is None else feeds
     dead_rows = next((DeadRows(*row) for row in _rows("dead_rows", [])), None)
     common = {"holder": next(iter(old), None), "dead_rows": dead_rows}
     parts: list[dict[int, dict[str, Any]]] = [
@@ -37,6 +43,7 @@ def read_evidence(numbers: Sequence[QueueNumbers], holders: Sequence[Holder] | N
         {row[0]: dict(zip(_PRESENT, row[1:], strict=True)) for row in _rows("presence", queue_ids)},
         {row[0]: {"failures": Failures(*row[1:])} for row in _rows("failures", queue_ids)},
         {row[0]: {"work": Work(*row[1:])} for row in _rows("work", queue_ids)},
+        {queue_id: {"feeds": known} for queue_id, known in known_feeds.items()},
         {row[0]: {"lanes": Lanes(*row[1:])} for row in _rows("lanes", queue_ids)},
         {row[0]: {"priorities": tuple(map(PriorityWait, *row[1:]))} for row in _rows("priorities", queue_ids)},
     ]

@@ -28,6 +28,7 @@ class Cause(StrEnum):
     PRIORITY_STARVATION = "priority_starvation"
     OLD_SNAPSHOT = "old_snapshot"
     AUTOVACUUM_BEHIND = "autovacuum_behind"
+    UPSTREAM = "upstream_lag"
     CLOSED = "closed"
     SCHEDULED = "scheduled_for_later"
 
@@ -51,6 +52,7 @@ class Page(StrEnum):
     READY = "ready"
     SCHEDULED = "scheduled"
     SETTINGS = "settings"
+    SUBSCRIPTIONS = "subscriptions"
     TENANT = "tenant"
 
 

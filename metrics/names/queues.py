@@ -75,6 +75,18 @@ QUEUE_METRICS: tuple[Metric[QueueReading], ...] = with_labels(
             lambda queue: queue.numbers.oldest_ready_age_seconds or 0.0,
         ),
         gauge(
+            "queue_upstream_lag_seconds",
+            "Age of the oldest message that a subscription has not yet sent to the queue; only where one feeds it.",
+            lambda queue: (
+                max((feed.lag_seconds for feed in queue.feeds if feed.lag), default=0.0) if queue.feeds else None
+            ),
+        ),
+        gauge(
+            "queue_upstream_lag_messages",
+            "Messages that subscriptions have not yet sent to the queue; only where one feeds it.",
+            lambda queue: sum(feed.lag for feed in queue.feeds) if queue.feeds else None,
+        ),
+        gauge(
             "queue_oldest_lease_age_seconds",
             "Age of the oldest delivery, among the hundred leases that end first; 0 when no message is in flight.",
             lambda queue: queue.leases.held_seconds or 0.0,

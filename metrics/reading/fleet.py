@@ -1,7 +1,7 @@
 """One reading of the whole installation: every queue's numbers, the signs of life of upkeep and consumers, and
 who keeps PostgreSQL from removing dead rows.
 
-Twelve SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
+Thirteen SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from metrics.reading.cells import Cells, read_cells
 from metrics.reading.xmin_holders import Holder, read_holders
 from queues.control.conditions import Conditions, read_conditions
 from queues.control.streams import Streams, read_streams
+from queues.control.subscriptions import Feed, feeds_by_target
 from queues.counters.durations import Durations, read_durations
 from queues.counters.leases import Leases, read_leases
 from queues.counters.queue_numbers import QueueNumbers, read_numbers, read_tenant_refusals
@@ -76,6 +77,19 @@ class QueueReading:
     numbers: QueueNumbers
     leases: Leases = field(default_factory=Leases)
     durations: Durations = field(default_factory=Durations)
+    feeds: Sequence[Feed] = ()
+    """The subscriptions that feed it."""
+
+    @property
+    def slowest_feed(self) -> Feed | None:
+        """The subscription with the oldest message that is still to come; None where no subscription is behind."""
+        return slowest(self.feeds)
+
+
+def slowest(feeds: Sequence[Feed]) -> Feed | None:
+    """Return the subscription with the oldest message that is still to come; None where none is behind."""
+    behind = [feed for feed in feeds if feed.lag]
+    return max(behind, key=lambda feed: feed.lag_seconds, default=None)
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,8 @@ class Fleet:
     engine: Engine = field(default_factory=Engine)
     streams: Streams = field(default_factory=Streams)
     conditions: Conditions = field(default_factory=Conditions)
+    feeds: Mapping[int, Sequence[Feed]] = field(default_factory=dict)
+    """The subscriptions that feed each queue."""
     cells: Cells = field(default_factory=Cells)
 
     def durations_of(self, numbers: QueueNumbers) -> Durations:
@@ -101,7 +117,7 @@ class Fleet:
 
     def reading_of(self, numbers: QueueNumbers) -> QueueReading:
         leases = self.leases.get(numbers.queue_id) or Leases()
-        return QueueReading(numbers, leases, self.durations_of(numbers))
+        return QueueReading(numbers, leases, self.durations_of(numbers), self.feeds.get(numbers.queue_id, ()))
 
     def totals(self) -> tuple[Totals, dict[str, Totals]]:
         """Add up the totals of the installation, and of each tenant by name."""
@@ -167,6 +183,7 @@ def read_fleet() -> Fleet:
         engine=read_engine(),
         streams=read_streams(),
         conditions=read_conditions(),
+        feeds=feeds_by_target(),
         cells=read_cells(queues),
         read_at=time.time(),
         read_seconds=time.monotonic() - started,

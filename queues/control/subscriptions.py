@@ -9,11 +9,9 @@ from datetime import datetime
 from django.db import transaction
 
 from queues import audit
-from queues.control import streams
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 from queues.messages import client
 from queues.models import Queue
-from queues.stream_models import ConsumerGroup
 
 
 @dataclass(frozen=True)
@@ -33,42 +31,33 @@ class Feed:
     expired: int = 0
     group: str = ""
     """The group of a stream; empty where a queue feeds."""
+    window: int | None = None
+    """The messages in the target up to which a group sends; None where a queue feeds."""
+    target_id: int = 0
 
 
-def read_feeds() -> Sequence[Feed]:
-    """Read all subscriptions, of queues and of streams, in the order of their names."""
-    return sorted([*_of_queues(), *_of_streams()], key=lambda feed: (feed.source, feed.target, feed.group))
+def read_feeds(queue_ids: Sequence[int] | None = None) -> Sequence[Feed]:
+    """Read the subscriptions that feed these queues, or all, of queues and of streams, by names. One query."""
+    found = [Feed(*row) for row in fetch(query_text("subscriptions/feeds"), {"queue_ids": _ids(queue_ids)})]
+    return sorted(found, key=lambda feed: (feed.source, feed.target, feed.group))
+
+
+def feeds_by_target(queue_ids: Sequence[int] | None = None) -> dict[int, tuple[Feed, ...]]:
+    """Read the subscriptions that feed these queues, or all, by the id of the queue that they feed. One query."""
+    by_target: dict[int, tuple[Feed, ...]] = {}
+    for feed in read_feeds(queue_ids):
+        by_target[feed.target_id] = (*by_target.get(feed.target_id, ()), feed)
+    return by_target
+
+
+def _ids(queue_ids: Sequence[int] | None) -> list[int] | None:
+    return None if queue_ids is None else list(queue_ids)
 
 
 def read_feed(source: str, target: str) -> Feed | None:
     """Read one subscription of a queue."""
-    return next((feed for feed in _of_queues() if (feed.source, feed.target) == (source, target)), None)
-
-
-def _of_queues() -> list[Feed]:
-    rows = fetch(
-        "select s.source, s.target, t.name, s.filter, s.delay_seconds, s.paused, s.held, s.oldest_held_at,"
-        " coalesce(extract(epoch from clock_timestamp() - s.oldest_held_at), 0)::double precision, s.expired"
-        " from signalbox.queue_subscriptions() s join signalbox.queue q on q.name = s.source"
-        " join signalbox.tenant t using (tenant_id)"
-    )
-    return [Feed(*row) for row in rows]
-
-
-def _of_streams() -> list[Feed]:
-    groups = ConsumerGroup.objects.filter(queue__isnull=False).select_related("stream__tenant", "queue")
-    return [
-        Feed(
-            source=one.group.stream.name,
-            target=one.group.queue.name,
-            tenant=one.group.stream.tenant.name,
-            lag=one.lag_messages,
-            lag_seconds=one.lag_seconds,
-            group=one.group.name,
-        )
-        for one in streams.read_groups(list(groups))
-        if one.group.queue is not None
-    ]
+    feeds = (feed for feed in read_feeds() if not feed.group)
+    return next((feed for feed in feeds if (feed.source, feed.target) == (source, target)), None)
 
 
 def subscribe(source: str, target: str, *, filter_text: str, delay_seconds: float | None, actor: str) -> None:

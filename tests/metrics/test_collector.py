@@ -259,7 +259,7 @@ def test_a_thousand_queues_take_as_many_queries_as_one(engine: Engine, commits: 
         transaction.set_rollback(True)
 
     assert len(fleet.queues) > 1000
-    assert len(many) == len(few) == 12, [query["sql"] for query in many]
+    assert len(many) == len(few) == 13, [query["sql"] for query in many]
 
 
 def _queue(labels: frozenset[tuple[str, str]]) -> str:

@@ -18,6 +18,7 @@ from metrics.diagnosis.suspects import Cause, speed
 from metrics.diagnosis.thresholds import DEAD_ROWS, DOMINANT_SHARE, FAILING_SHARE, FAILURES, UP_FACTOR
 from metrics.reading.xmin_holders import BACKEND, Holder
 from metrics.wording import span
+from queues.control.subscriptions import Feed
 from queues.counters.queue_numbers import QueueNumbers
 from queues.models import Queue, Tenant
 
@@ -93,6 +94,18 @@ queue_settings = st.builds(
 )
 
 
+feeds = st.builds(
+    Feed,
+    source=st.just("upstream"),
+    target=st.just("orders"),
+    tenant=st.just("acme"),
+    paused=st.booleans(),
+    lag=counts,
+    lag_seconds=seconds,
+    window=st.none() | counts,
+)
+
+
 @st.composite
 def evidences(draw: Any) -> Evidence:
     """Anything that could be read, however unlikely."""
@@ -127,6 +140,7 @@ def evidences(draw: Any) -> Evidence:
         ),
         holder=draw(st.none() | holders),
         dead_rows=draw(st.none() | st.builds(DeadRows, st.just("ready"), counts, counts, st.none() | seconds)),
+        feeds=tuple(draw(st.lists(feeds, max_size=3))),
     )
 
 
@@ -159,6 +173,7 @@ def test_it_never_claims_what_is_below_its_threshold(evidence: Evidence) -> None
     assert Cause.OLD_SNAPSHOT not in found or evidence.holder is not None
     assert Cause.AUTOVACUUM_BEHIND not in found or (evidence.dead_rows and evidence.dead_rows.dead >= DEAD_ROWS)
     assert Cause.SLOW_CONSUMERS not in found or (evidence.work.factor or 0) >= UP_FACTOR
+    assert Cause.UPSTREAM not in found or any(feed.lag and feed.lag_seconds >= 10 for feed in evidence.feeds)
     assert Cause.PRIORITY_STARVATION not in found or len(evidence.priorities) > 1
     if found & {Cause.POISON_DATA, Cause.DOWNSTREAM_THROTTLING}:
         assert recent is not None
@@ -300,3 +315,27 @@ def test_rates_are_said_in_the_unit_that_fits() -> None:
 
 def plain(text: str) -> str:
     return text.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "feed", "why"),
+    [
+        ({"closed": True}, {"paused": True}, "the subscription is paused"),
+        ({"closed": True}, {}, "this queue is closed"),
+        ({"refusing": ("backlog",)}, {}, "this queue is full (backlog)"),
+        ({"leased": 10}, {"window": 10}, "sends up to 10 ahead"),
+        ({"leased": 9}, {"window": 10}, "the subscription is behind"),
+    ],
+)
+def test_a_queue_knows_what_keeps_its_subscriptions_from_sending(numbers: Any, feed: Any, why: str) -> None:
+    slow = Feed("source", "orders", "acme", lag=3, lag_seconds=90.0, **feed)
+    diagnosis = diagnose(Evidence(replace(CALM, **numbers), feeds=(Feed("other", "orders", "acme"), slow)))
+
+    assert diagnosis.found[0].cause == Cause.UPSTREAM
+    assert diagnosis.sentence.startswith("Not yet sent from source: 3 messages, the oldest for")
+    assert why in diagnosis.sentence
+
+
+def test_a_subscription_that_is_not_behind_is_no_backlog() -> None:
+    feeds = (Feed("source", "orders", "acme", lag=3, lag_seconds=9.0, paused=True),)
+    assert not diagnose(Evidence(CALM, feeds=feeds)).backlog

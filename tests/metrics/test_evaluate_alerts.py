@@ -21,6 +21,7 @@ from metrics.alerts.conditions import INSTALLATION_CONDITIONS, QUEUE_CONDITIONS
 from metrics.alerts.evaluating import Outcome
 from metrics.alerts.models import Alert, Evaluation, Notification, Silence
 from metrics.alerts.rules import WATCHDOG_MISSING, all_rules
+from metrics.diagnosis import diagnose, read_evidence
 from metrics.reading.fleet import Engine as PostgreSQL
 from metrics.reading.fleet import read_engine
 from metrics.reading.xmin_holders import BACKEND, CATALOG_SLOT, Holder, read_holders
@@ -289,6 +290,34 @@ def test_a_lease_that_is_held_for_long(engine: Engine, look: Look) -> None:
     row = fires_and_ends(look, "SignalboxLeaseHeldTooLong", hold=120, keep=300, end=lambda: engine.ack(handle))
 
     assert row.description == "Longest delivery in flight: 1 m 41 s (limit 1 m 40 s)."
+
+
+def test_what_a_paused_subscription_holds_for_long(engine: Engine, look: Look) -> None:
+    """The diagnosis and the alert of the queue that it feeds say so."""
+    source = f"{engine.queue}-source"
+    engine.value("select signalbox.create_queue(%s)", source)
+    engine.value("select signalbox.configure_queue(%s, '{\"alert_oldest_age_seconds\": 100}')", engine.queue)
+    engine.value("select signalbox.subscribe(%s, %s)", source, engine.queue)
+    engine.value("select signalbox.pause_subscription(%s, %s)", source, engine.queue)
+    engine.value("select signalbox.send(%s, '1')", source)
+    engine.connection.execute(
+        "update signalbox.held_copy h set held_at = held_at - interval '101 seconds' from"
+        " signalbox.queue_subscription s where s.subscription_id = h.subscription_id and s.target_queue_id = %s",
+        [engine.queue_id],
+    )
+    diagnosis = diagnose(read_evidence(read_numbers([engine.queue_id]))[engine.queue_id])
+    assert f"Not yet sent from {source}: 1 message, the oldest for" in diagnosis.sentence
+    assert diagnosis.sentence.endswith("the subscription is paused.")
+
+    def resume() -> None:
+        engine.value("select signalbox.pause_subscription(%s, %s, false)", source, engine.queue)
+        engine.value("select signalbox.feed_queues()")
+
+    row = fires_and_ends(look, "SignalboxUpstreamLag", hold=120, keep=120, end=resume)
+
+    assert row.severity == "warning"
+    assert row.description.startswith(f"Not yet sent from {source}: 1 message, the oldest for 1 m ")
+    assert row.description.endswith("(limit 1 m 40 s). The subscription is paused.")
 
 
 def test_expired_leases_that_stay_unreclaimed(engine: Engine, look: Look) -> None:

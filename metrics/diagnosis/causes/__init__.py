@@ -10,6 +10,7 @@ from metrics.diagnosis.causes.failures import downstream_throttling, poison_data
 from metrics.diagnosis.causes.holds import closed, in_flight_limit, paused
 from metrics.diagnosis.causes.lanes import hot_key, lanes_blocked, priority_starvation
 from metrics.diagnosis.causes.storage import autovacuum_behind, old_snapshot
+from metrics.diagnosis.causes.upstream import upstream_lag
 from metrics.diagnosis.evidence import Evidence
 from metrics.diagnosis.suspects import Suspect
 
@@ -28,6 +29,7 @@ CAUSES: Sequence[Callable[[Evidence], Suspect]] = (
     priority_starvation,
     old_snapshot,
     autovacuum_behind,
+    upstream_lag,
     closed,
     scheduled,
 )
