@@ -8,6 +8,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 
 from signalbox.errors import InvalidArgument
 from signalbox.spark.columns import APPENDED, QUEUE, SENT, STREAM, check_written, schema_of
+from signalbox.spark.following_queue import QueueFollower
 from signalbox.spark.options import Options
 from signalbox.spark.reading_queue import QueueReader
 from signalbox.spark.reading_stream import StreamFollower, StreamReader
@@ -40,17 +41,10 @@ class SignalboxSource(DataSource):
         return StreamReader(options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """Make the reader that follows a stream; queues have none."""
+        """Make the reader that follows a stream, or that consumes a queue."""
         options = Options(self.options)
-        if options.target().queue is not None:
-            raise InvalidArgument(
-                "a queue cannot be read as a stream: Spark does not report every finished batch, so its messages"
-                " could not be acknowledged. Append to a stream, read that with option('stream', ...), and let a group"
-                " of it feed the queue for its consumers: docs/use/spark.md",
-                field="queue",
-            )
         self._check_schema(schema)
-        return StreamFollower(options, schema)
+        return (StreamFollower if options.target().queue is None else QueueFollower)(options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """Make the writer that sends a table as a whole, or not at all."""

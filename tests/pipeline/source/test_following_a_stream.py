@@ -9,12 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
-from pyspark.sql.types import StructType
 
 from signalbox.errors import InvalidArgument
 from signalbox.spark import SignalboxSource
 from signalbox.spark.reading_stream import MessagesLost, StreamFollower, shared
-from tests.engine import Engine
 from tests.streams import Log, make_log
 
 pytestmark = pytest.mark.timeout(600)
@@ -148,11 +146,6 @@ def test_a_lost_connection_is_reopened(url: str, log: Log) -> None:
 
     assert reader.latestOffset(begin, ReadAllAvailable()) != begin
     reader.stop()
-
-
-def test_a_queue_is_not_read_as_a_stream_and_the_way_is_said(url: str, engine: Engine) -> None:
-    with pytest.raises(InvalidArgument, match="let a group of it feed the queue"):
-        SignalboxSource({"url": url, "queue": engine.queue}).streamReader(StructType())
 
 
 def test_partitions_share_a_limit() -> None:
