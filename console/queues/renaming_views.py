@@ -30,6 +30,7 @@ from metrics.alerts import silences
 from queues.control.renaming import free_name, name_now, old_names
 from queues.counters.queue_numbers import read_numbers
 from queues.models import Queue
+from queues.stream_models import Stream
 
 MAX_LISTED = 20
 
@@ -117,7 +118,7 @@ def consequences(queue: Queue, new_name: str, *, person: str | None = None, admi
 
     Administrators see whose access changes. Other people see the number of changes.
     """
-    rights = _rights(queue, new_name)
+    rights = rights_changed(queue, new_name)
     told = rights if administers or not rights else [f"access by name prefix: {plural(len(rights), 'change')}"]
     silenced = [f"silence {one.pk} ({one})" for one in silences.active() if one.queue_pattern == queue.name]
     texts = [f"{what} names {queue.name}" for what in [*renaming.filters_naming(queue.name, person), *silenced]]
@@ -151,7 +152,8 @@ def _programs(queue: Queue) -> list[str]:
     return [*said, "metrics: series continue under the new name; alert rules and dashboards may name the old one"]
 
 
-def _rights(queue: Queue, new_name: str) -> list[str]:
+def rights_changed(queue: Queue | Stream, new_name: str) -> list[str]:
+    """List whose access by a prefix of names changes with the new name."""
     bounded = Q(tenant_name=None) | Q(tenant_name=queue.tenant.name)
     grants = Grant.objects.filter(bounded).exclude(queue_prefix="").select_related("person")
     keys = ApiKey.objects.filter(bounded, revoked_at=None).exclude(queue_prefix="")

@@ -190,8 +190,15 @@ class RewindForm(PointForm, ReasonForm):
         return {name: self.cleaned_data[name] for name in ("at", "partition", "position")}
 
 
-class DropGroupForm(ReasonForm):
-    """The typed name of the group to delete, and the reason."""
+class RenameForm(ReasonForm):
+    """The new name of a stream, and the reason."""
+
+    field_order = ("new_name", "reason")
+    new_name = _name("New name", "Letters, digits, dots, dashes and underscores.")
+
+
+class TypedNameForm(ReasonForm):
+    """The typed name of the stream or group to delete, and the reason."""
 
     typed_name = forms.CharField(max_length=90)
 
@@ -201,5 +208,5 @@ class DropGroupForm(ReasonForm):
 
     def clean_typed_name(self) -> str:
         if self.cleaned_data["typed_name"] != self.name:
-            raise forms.ValidationError(f"Type {self.name} to delete the group.")
+            raise forms.ValidationError(f"Type {self.name} to delete it.")
         return self.name

@@ -20,7 +20,7 @@ from console.charts.ranges import Range
 from console.charts.time_axis import TimeAxis
 from console.history.charts import Past, threshold_near
 from console.streams import subscriptions
-from console.streams.forms import DropGroupForm, GroupForm, RewindForm
+from console.streams.forms import GroupForm, RewindForm, TypedNameForm
 from console.streams.views import find as find_stream
 from console.web import wording
 from console.web.forms.fields import refusals, tell
@@ -142,7 +142,7 @@ def drop(request: HttpRequest, name: str, group: str) -> HttpResponse:
     """GET /streams/<name>/groups/<group>/drop: preview the deletion of a group. POST: delete it."""
     found = find(name, group)
     subscriptions.check(request, found)
-    form = DropGroupForm(request.POST if request.method == "POST" else None, name=group)
+    form = TypedNameForm(request.POST if request.method == "POST" else None, name=group)
     if form.is_valid():
         dropped = streams.drop_group(name, group, actor=request.user.get_username(), reason=form.cleaned_data["reason"])
         tell(request, dropped, f"The group {group} is deleted.", f"{group} was deleted already")

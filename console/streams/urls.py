@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from console.streams import ending_views as ends
 from console.streams import group_views as groups
 from console.streams import views as streams
 from console.web.sidebar import Group, Item, register
@@ -15,6 +16,8 @@ urlpatterns = [
     path("streams/<queue:name>/messages", streams.messages, name="stream_messages"),
     path("streams/<queue:name>/append", streams.append, name="stream_append"),
     path("streams/<queue:name>/settings", streams.edit, name="stream_settings"),
+    path("streams/<queue:name>/rename", ends.rename, name="stream_rename"),
+    path("streams/<queue:name>/delete", ends.delete, name="stream_delete"),
     path("streams/<queue:name>/new-group", groups.new, name="group_new"),
     path("streams/<queue:name>/groups/<queue:group>", groups.show, name="group"),
     path("streams/<queue:name>/groups/<queue:group>/rewind", groups.rewind, name="group_rewind"),

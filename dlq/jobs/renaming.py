@@ -1,4 +1,4 @@
-"""Renaming of a queue that jobs, masking rules and saved filters name.
+"""Renaming of a queue or a stream that jobs, masking rules and saved filters name.
 
 An active job that names a queue forbids renaming and deleting it. Masking rules are copied to the new name, and also
 kept for the old name, because dead letters have the name of their source queue at that time. Saved filters stay.
@@ -14,7 +14,7 @@ from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
 from dlq.masking.rules import MaskingRule
 from dlq.redrives.plan_models import Plan
 from dlq.search.saved_filters import SavedFilter
-from queues.control import renaming
+from queues.control import renaming, streams
 from queues.errors import QueueInUse
 from queues.models import Queue, TrashBatch
 
@@ -54,17 +54,25 @@ def rename_queue(
     with transaction.atomic():
         if jobs := undecided_jobs(name):
             raise QueueInUse(f"queue '{name}' is named by {', '.join(jobs)}: wait for the end, or cancel")
-        rules = MaskingRule.objects.filter(queue_name=name)
-        details = {"masks": rules.count()}
-        queue = renaming.rename_queue(name, new_name, grace_seconds, actor=actor, reason=reason, details=details)
-        MaskingRule.objects.bulk_create(
-            [
-                MaskingRule(part=rule.part, path=rule.path, queue_name=new_name, created_by=rule.created_by)
-                for rule in rules
-            ],
-            ignore_conflicts=True,
-        )
-        return queue
+        details = {"masks": _copy_masks(name, new_name)}
+        return renaming.rename_queue(name, new_name, grace_seconds, actor=actor, reason=reason, details=details)
+
+
+def rename_stream(name: str, new_name: str, *, actor: str, reason: str = "") -> None:
+    """Rename the stream with its masking rules. Raises the engine's refusals."""
+    with transaction.atomic():
+        details = {"masks": _copy_masks(name, new_name)}
+        streams.rename_stream(name, new_name, actor=actor, reason=reason, details=details)
+
+
+def _copy_masks(name: str, new_name: str) -> int:
+    """Copy the masking rules of a name to another one; return their number."""
+    rules = MaskingRule.objects.filter(queue_name=name)
+    copies = [
+        MaskingRule(part=rule.part, path=rule.path, queue_name=new_name, created_by=rule.created_by) for rule in rules
+    ]
+    MaskingRule.objects.bulk_create(copies, ignore_conflicts=True)
+    return len(copies)
 
 
 def masks_of(name: str) -> int:

@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models.expressions import RawSQL
 
 from queues import audit
-from queues.database.query import fetch, query_text
-from queues.errors import GroupNotFound, StreamNotFound
+from queues.database.query import fetch, query_text, verb_rows, verb_value
+from queues.errors import GroupNotFound, InvalidArgument, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
 from signalbox.calls.consumer_groups import Moved, Point
@@ -164,6 +164,28 @@ def configure_stream(name: str, settings: Mapping[str, Any], *, actor: str, reas
     with transaction.atomic(), audit.acting(actor, reason):
         client().configure_stream(name, settings)
         return get_stream(name)
+
+
+def delete_stream(name: str, *, actor: str, reason: str) -> None:
+    """Delete a closed stream with its messages and groups, for good. InvalidArgument says what is in the way."""
+    with transaction.atomic(), audit.acting(actor, reason):
+        verb_value("select signalbox.delete_stream(%s)", name)
+
+
+def obstacle(stream: Stream) -> str:
+    """Say what prevents the deletion of a stream, as words behind its name; empty when nothing does."""
+    try:
+        with transaction.atomic():
+            verb_rows("select signalbox._refuse_stream_in_use(%s)", stream.stream_id)
+    except InvalidArgument as error:
+        return str(error).partition(", which ")[2]
+    return ""
+
+
+def rename_stream(name: str, new_name: str, *, actor: str, reason: str, details: dict[str, Any]) -> None:
+    """Give a stream another name; the old one stops at once. InvalidArgument names the field."""
+    with transaction.atomic(), audit.acting(actor, reason, details):
+        verb_value("select signalbox.rename_stream(%s, %s)", name, new_name)
 
 
 def append(

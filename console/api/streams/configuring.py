@@ -10,7 +10,7 @@ from console.access.api_keys import Key
 from console.api.core.name_pages import page_of
 from console.api.core.problems import Problem, problem_of
 from console.api.queues.configuring import check_reach
-from console.api.streams.known_streams import stream_not_found
+from console.api.streams.known_streams import forget, stream_not_found
 from console.api.streams.shapes import (
     GroupDocument,
     GroupPartition,
@@ -53,6 +53,12 @@ def create(key: Key, wanted: NewStream) -> tuple[int, dict[str, Any]]:
 def configure(key: Key, name: str, changes: StreamSettings) -> dict[str, Any]:
     """Change settings and return the stream."""
     return document(control.configure_stream(name, changes.settings, actor=key.actor))
+
+
+def delete(key: Key, name: str) -> None:
+    """Delete a stream. InvalidArgument says what is in the way."""
+    control.delete_stream(name, actor=key.actor, reason="")
+    forget(name)
 
 
 def page(key: Key, wanted: StreamListing) -> dict[str, Any]:

@@ -52,6 +52,14 @@ async def configure_stream(request: Any, stream: Path[str], changes: shapes.Stre
     return answer(200, await in_thread(configuring.configure, request.auth, stream, changes))
 
 
+@router.delete(STREAM, auth=ApiKey("configure"), response={204: None})
+async def delete_stream(request: Any, stream: Path[str]) -> HttpResponse:
+    """Delete a closed stream that feeds no queue, captures no table and has no reader, with its messages, for good."""
+    await reached_stream(request.auth, stream)
+    await in_thread(configuring.delete, request.auth, stream)
+    return nothing()
+
+
 @router.post(MESSAGES, auth=ApiKey("send"), response={202: shapes.Appended})
 async def append(request: Any, stream: Path[str], message: shapes.NewStreamMessage) -> HttpResponse:
     await reached_stream(request.auth, stream)
