@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from console.access.sign_on import configuration
+from console.captures import capturable
 from metrics.alerts.web_address import is_web_address
 from pipeline.jobs import schedules
 from queues.database.url import broker_url
@@ -372,6 +373,9 @@ API_MAX_BODY_BYTES = env_number("API_MAX_BODY_BYTES", 10_000_000, low=1_000, hig
 """Bytes of one request to the HTTP API (docs/use/http-api.md), at most."""
 API_DATABASE_CONNECTIONS = env_number("API_DATABASE_CONNECTIONS", 10, low=1, high=1_000)
 """Database connections of the HTTP API in one console process, at most. A waiting long poll holds none."""
+CAPTURE_TABLES = env_parsed("CAPTURE_TABLES", capturable.parse)
+"""Tables that may be captured over HTTP and by clicks (docs/use/capture.md#who-may-capture-what), separated by commas:
+`public.orders@shop` for streams of the tenant `shop`, `public.rates` for streams of every tenant. Empty: none."""
 METRICS_TOKEN = env_text("METRICS_TOKEN", "")
 """Bearer token for `/metrics` and the pages below it. Without it only programs of the same machine may read them.
 `/healthz` is always open and shows numbers only with the token. These addresses and `/alerts/webhook` also answer plain

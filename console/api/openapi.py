@@ -59,6 +59,7 @@ TAGS = {
     "messages": "Sending, receiving and settling messages.",
     "consumers": "Consumers that report what they do.",
     "streams": "Streams, and the consumer groups that read them.",
+    "captures": "Tables whose changes are appended to a stream.",
     "subscriptions": "Queues that are sent copies of another queue's messages.",
     "redrives": "Dead letters that are sent again.",
     "purges": "Messages that are deleted.",

@@ -9,6 +9,7 @@ from django.urls.converters import StringConverter
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from console.api.captures import routes as captures
 from console.api.core.disconnects import ClientGone
 from console.api.core.problems import Problem, problem_of
 from console.api.core.request_body import StrictParser
@@ -42,7 +43,7 @@ api = NinjaAPI(
 )
 for router in (
     *(queues.router, peeking.router, queues.consumers, redrives.router, purges.router, streams.router),
-    subscriptions.router,
+    *(subscriptions.router, captures.router),
 ):
     api.add_router("", router)
 

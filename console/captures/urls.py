@@ -8,5 +8,6 @@ from console.captures import views
 
 urlpatterns = [
     path("captures", views.browse, name="captures"),
+    path("streams/<queue:name>/new-capture", views.new, name="stream_capture"),
     path("streams/<queue:name>/captures/<row:capture_id>/end", views.end, name="capture_end"),
 ]

@@ -1,7 +1,9 @@
-"""Pages of captures: the list of captured tables, and the end of one."""
+"""Pages of captures: the list of captured tables, a new capture, and the end of one."""
 
 from __future__ import annotations
 
+from django.conf import settings
+from django.contrib import messages as notices
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
@@ -9,7 +11,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import STREAM
-from console.web.forms.fields import ReasonForm, tell
+from console.captures.forms import CaptureForm
+from console.streams.views import find
+from console.web.forms.fields import ReasonForm, refusals, tell
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from queues.control import captures
@@ -37,6 +41,22 @@ def browse(request: HttpRequest) -> HttpResponse:
     listed = arrange(request, rows, COLUMNS)
     context = {"title": "Captures", "rows": listed.rows, "sort": listed.links}
     return render_page(request, "captures/browse.html", "captures/_list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def new(request: HttpRequest, name: str) -> HttpResponse:
+    """GET, POST /streams/<name>/new-capture: append the changes of a table to the stream."""
+    stream = find(name)
+    tables = settings.CAPTURE_TABLES.tables(stream.tenant.name)
+    form = CaptureForm(request.POST if request.method == "POST" else None, stream=name, tables=tables)
+    if form.is_valid():
+        with refusals(form, table_name="table", stream="table"):
+            made = captures.capture(stream=name, actor=request.user.get_username(), **form.cleaned_data)
+            notices.success(request, f"Changes of {made.table} go to {name}.")
+            return redirect("captures")
+    context = {"title": f"Capture a table · {name}", "stream": stream, "tables": tables, "form": form}
+    return render_form(request, "captures/new.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

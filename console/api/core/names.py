@@ -14,6 +14,7 @@ OTHER_WORDS = {
     **{engine: wire for names in (SEND, BATCH, RECEIVE, VISIBILITY, WIRE_SETTINGS) for wire, engine in names.items()},
     "rate": "maxMessagesPerSecond",
     "group_name": "group",
+    "table_name": "table",
     "through_position": "position",
     "rate_per_second": "maxMessagesPerSecond",
     "canary_messages": "canary",

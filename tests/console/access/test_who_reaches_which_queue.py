@@ -144,6 +144,8 @@ ROWS = [
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop"),
     *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop", method="post"),
     *lists("see_metadata", "captures", "subscriptions", shows=""),
+    *of_queue("configure", "stream_capture", "stream_rename", "stream_delete"),
+    *of_queue("configure", "stream_capture", "stream_rename", "stream_delete", method="post"),
     Row("capture_end", "configure", only=404),  # there is none
     Row("capture_end", "configure", "post", only=404),
     *of_queue("configure", "subscription_new", "subscription_end"),

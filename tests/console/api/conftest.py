@@ -11,7 +11,7 @@ import pytest
 
 from console.access.api_keys import keys
 from tests.console.api.callers import Caller
-from tests.console.api.worlds import World
+from tests.console.api.worlds import CAPTURABLE, TENANT, World
 from tests.console.servers import Server, console_server
 
 _numbers = itertools.count(1)
@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def api_server(dsn: str) -> Iterator[Server]:
     """One server for all tests of a process: they share nothing in it but the queues they name."""
-    with console_server(dsn) as server:
+    with console_server(dsn, CAPTURE_TABLES=f"{CAPTURABLE}@{TENANT}") as server:
         yield server
 
 

@@ -135,6 +135,11 @@ ROWS: dict[Route, Row] = {
         200, places=lambda world: [world.queue, world.subscriber], document=lambda world: {"paused": True}
     ),
     ("DELETE", f"{_QUEUE}/subscriptions/{{}}"): Row(200, places=lambda world: [world.queue, world.subscriber]),
+    ("GET", "/v1/captures"): Row(200, places=lambda world: [world.captured_table][:0], is_list=True),
+    ("POST", f"{_STREAM}/captures"): Row(
+        201, places=lambda world: [world.stream], document=lambda world: {"table": world.capturable_table}
+    ),
+    ("DELETE", f"{_STREAM}/captures/{{}}"): Row(200, places=lambda world: [world.stream, world.captured_table]),
     ("POST", "/v1/streams"): Row(
         201,
         places=lambda world: [],
@@ -144,6 +149,7 @@ ROWS: dict[Route, Row] = {
     ("GET", "/v1/streams"): Row(200, places=lambda world: [world.stream][:0], is_list=True),
     ("GET", _STREAM): Row(200, places=_stream),
     ("PATCH", _STREAM): Row(200, places=_stream, document=lambda world: {"retentionSeconds": 7200}),
+    ("DELETE", _STREAM): Row(204, places=lambda world: [world.closed_stream]),
     ("POST", f"{_STREAM}/messages"): Row(202, places=_stream, document=lambda world: {"body": 1, "key": "k"}),
     ("POST", f"{_STREAM}/messages:batch"): Row(
         200, places=_stream, document=lambda world: {"messages": [{"body": 1}, {"body": 2, "key": "k"}]}

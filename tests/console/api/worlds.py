@@ -14,6 +14,7 @@ from tests.console.api.callers import Caller
 from tests.engine import Engine
 
 TENANT = "matrix-ours"
+CAPTURABLE = "public.matrix_captured"
 _numbers = itertools.count(1)
 _run = uuid.uuid4().hex[:6]
 
@@ -73,6 +74,12 @@ class World:
         return self.queue
 
     @property
+    def closed_stream(self) -> str:
+        """A stream that can be deleted."""
+        self.connection.execute("select signalbox.configure_stream(%s, '{\"closed\": true}')", [self.stream])
+        return self.queue
+
+    @property
     def group(self) -> str:
         return "g"
 
@@ -87,6 +94,20 @@ class World:
         name = self.empty_queue
         self.connection.execute("select signalbox.subscribe(%s, %s)", [self.queue, name])
         return name
+
+    @property
+    def capturable_table(self) -> str:
+        """A table that CAPTURE_TABLES allows for the tenant."""
+        self.connection.execute(f"create table if not exists {CAPTURABLE} (id bigint primary key, status text)")
+        return CAPTURABLE
+
+    @property
+    def captured_table(self) -> str:
+        """A table that is captured into the stream."""
+        stream, table = self.stream, self.capturable_table
+        self.connection.execute("select signalbox.uncapture(%s, %s)", [table, stream])
+        self.connection.execute("select signalbox.capture(%s, %s)", [table, stream])
+        return CAPTURABLE
 
     def _made(self, name: str) -> Engine:
         row = self.connection.execute("select signalbox.create_queue(%s, %s, %s)", [name, Jsonb({}), TENANT]).fetchone()

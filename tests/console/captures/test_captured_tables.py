@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
+import pytest
 
+from console.captures import capturable
 from queues.models import AuditEvent
 from tests.console.browsers import Browser
 
@@ -51,3 +53,28 @@ def test_the_capture_of_a_dropped_table_can_be_ended(
     assert "the table was dropped" in admin.see("/captures").text
     assert admin.post(f"/streams/{log}/captures/{number}/end", {"reason": "gone"}).status_code == 302
     assert log not in admin.see("/captures").text
+
+
+def test_a_table_of_the_list_is_captured_by_clicks(
+    admin: Browser, connect: Callable[..., psycopg.Connection[Any]], settings: Any
+) -> None:
+    connection, table, log = connect(), f"orders_{uuid.uuid4().hex[:8]}", f"changes-{uuid.uuid4().hex[:8]}"
+    connection.execute(f"create table public.{table} (id bigint primary key, status text)")
+    connection.execute("select signalbox.create_stream(%s)", [log])
+    here = f"/streams/{log}/new-capture"
+    settings.CAPTURE_TABLES = capturable.parse(["public.others@shop"])
+    assert "No table may be captured" in admin.see(here).text
+    settings.CAPTURE_TABLES = capturable.parse([f"public.{table}@default", "public.others@shop"])
+    assert admin.post(here, {"table": "public.others"}).status_code == 422
+    assert admin.post(here, {"table": f"public.{table}", "columns": "id, nothing"}).status_code == 422
+    assert admin.post(here, {"table": f"public.{table}", "filter": "status:paid"}).status_code == 422
+    assert admin.post(here, {"table": f"public.{table}", "columns": "status"}).status_code == 302
+    (row,) = [row for row in admin.see("/captures").rows() if table in row]
+    assert "status" in row
+    connection.execute(f"drop table public.{table}")
+
+
+@pytest.mark.parametrize("item", ["orders", "public.orders@", ".orders", "public."])
+def test_a_list_of_tables_that_cannot_be_read_is_refused(item: str) -> None:
+    with pytest.raises(ValueError, match="tables with their schema"):
+        capturable.parse([item])

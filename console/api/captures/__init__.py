@@ -1,0 +1,1 @@
+"""Captures of tables over HTTP."""
