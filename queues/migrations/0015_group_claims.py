@@ -11,5 +11,5 @@ TABLES = Path(__file__).parent / "tables" / "group_claims.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0013_wide_priorities")]
+    dependencies = [("queues", "0014_log_captures")]
     operations = [migrations.RunSQL(TABLES.read_text(), migrations.RunSQL.noop)]

@@ -31,6 +31,7 @@ from queues.stopping import Stopping
 from queues.upkeep.body_collection import collect, sweep
 from queues.upkeep.claim_floors import FloorKeeper
 from queues.upkeep.detaching import detach
+from queues.upkeep.log_captures import LogCaptures
 from queues.upkeep.stream_upkeep import StreamChores
 from signalbox.connections import pooling
 from signalbox.logs import in_brief
@@ -274,6 +275,7 @@ class Chores(Rounds):
             Step("sweep_bodies", 86_400.0, self.sweep_bodies, due_at=time.monotonic() + 3600.0),
             Step("ensure_stream_segments", 10.0, streams.ensure),
             Step("feed_queues", self.beat_seconds, streams.feed),
+            Step("follow_log_captures", 1.0, LogCaptures(connection).follow),
             Step("drop_stream_segments", 60.0, streams.drop),
             Step("record_group_history", 10.0, self._call("record_group_history")),
             Step("clean_streams", 60.0, self._call("clean_streams")),

@@ -22,34 +22,10 @@ as $$
 #variable_conflict use_column
 declare
   v_table regclass := signalbox._captured_table(capture.table_name);
-  v_key text[] := signalbox._key_columns(v_table, capture.key);
-  v_stream signalbox.stream;
-  v_compiled record := signalbox._compile_filter(coalesce(capture.filter, ''));
-  v_capture_id integer;
+  v_capture_id integer := signalbox._enter_capture(
+    v_table, capture.stream, capture.columns, capture.key, capture.filter, capture.backfill
+  );
 begin
-  select * into v_stream from signalbox.stream s where s.name = capture.stream for key share;
-  if not found then
-    perform signalbox._refuse_unknown_stream(capture.stream);
-  end if;
-  perform signalbox._check_columns(v_table, capture.columns);
-  insert into signalbox.capture (
-    table_id, stream_id, columns, key, filter, conditions, negated, signature, backfilled_at
-  )
-  values (
-    v_table, v_stream.stream_id, capture.columns, v_key, coalesce(capture.filter, ''), v_compiled.conditions,
-    v_compiled.negated, signalbox._table_signature(v_table),
-    case when capture.backfill is not true then clock_timestamp() end
-  )
-  on conflict (table_id, stream_id) do nothing
-  returning capture_id into v_capture_id;
-  if v_capture_id is null then
-    perform signalbox._refuse(
-      'stream', format('captures the table %s already: uncapture it first', quote_literal(v_table::text))
-    );
-  end if;
   perform signalbox._make_capture_triggers(v_table, v_capture_id);
-  perform signalbox._audit_stream('capture.start', v_stream.name, jsonb_build_object(
-    'table', v_table::text, 'columns', capture.columns, 'key', v_key, 'filter', coalesce(capture.filter, '')
-  ));
   return v_capture_id;
 end $$;

@@ -20,5 +20,8 @@ begin
   perform signalbox._audit_stream('capture.stop', s.name, jsonb_build_object('table', v_table))
   from signalbox.stream s
   where s.stream_id = v_capture.stream_id;
+  if v_capture.slot is not null then
+    perform signalbox._drop_capture_slot(v_capture.slot);
+  end if;
   return true;
 end $$;
