@@ -566,10 +566,6 @@ CALLS: dict[str, tuple[str, Any]] = {
         1,
     ),
     "send_batch_limited": ("(select count(*) from signalbox.send_batch_limited(%(queue)s, array['1']::jsonb[]))", 1),
-    "_send_message": (
-        "signalbox._send_message(%(queue)s, '1', null, 0, null, null, null, null, null, false) > %(message_id)s",
-        True,
-    ),
     "_send_with_options": (
         "cardinality(signalbox._send_with_options(%(queue_id)s, '{1,2}', null, '{0,3}', null, null))",
         2,
