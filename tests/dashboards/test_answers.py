@@ -91,6 +91,7 @@ class Traffic:
         """A stream of which one group reads half, so that another is behind."""
         self.client.create_stream("answers", {"partitions": 1})
         self.client.create_group("answers", "half", point="beginning")
+        self.client.create_group("answers", "feeds", queue=self.engine.queue)
         self.client.append_batch("answers", [1, 2])
         self.client.commit_messages("answers", "half", "m", self.client.read_stream("answers", "half", "m", 1))
 
