@@ -166,7 +166,7 @@ def _open_group(story: Story, group_id: str, group: str) -> Wait:
     interval = story.queue.queue.group_release_interval_seconds
     pace = f", at most one every {wording.span(interval)}" if interval else ""
     sentence = f"No message of {group} is in flight: the first of the group becomes ready next{pace}."
-    url = f"{reverse('queue_lanes', args=[story.queue.name])}?{urlencode({'group': group_id})}"
+    url = f"{reverse('queue_groups', args=[story.queue.name])}?{urlencode({'group': group_id})}"
     return Wait("lane_open", sentence, url, "the group")
 
 
