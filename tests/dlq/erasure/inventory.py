@@ -108,7 +108,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "settled": ("consumer",),
     "failure": ("consumer",),
     "deferral": ("consumer",),
-    "capture": ("columns", "key", "signature"),
+    "capture": ("columns", "key", "signature", "slot"),
     "lease": ("consumer",),
     "consumer": ("consumer", "details"),
     "consumer_group": ("name",),
