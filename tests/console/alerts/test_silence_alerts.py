@@ -38,7 +38,7 @@ def asked(browser: Browser, status: int = 200, **fields: str) -> Page:
 
 
 def test_an_operator_silences_an_alert_from_its_line_and_ends_it(operator: Browser, engine: Engine) -> None:
-    receiving.receive(message(alert(queue=engine.queue), alert("SignalboxLanesStuck", queue=engine.queue)))
+    receiving.receive(message(alert(queue=engine.queue), alert("SignalboxMessageGroupsStuck", queue=engine.queue)))
     line = operator.see("/alerts").link("Silence… SignalboxDeadLetters")
     form = operator.see(line)
     assert (form.fields()["alert"], form.fields()["queue"]) == ("SignalboxDeadLetters", engine.queue)
@@ -49,7 +49,7 @@ def test_an_operator_silences_an_alert_from_its_line_and_ends_it(operator: Brows
 
     page = operator.see("/alerts")
     assert "Firing 2" in page.text
-    assert page.text.index("SignalboxLanesStuck") < page.text.index("SignalboxDeadLetters")
+    assert page.text.index("SignalboxMessageGroupsStuck") < page.text.index("SignalboxDeadLetters")
     assert "silenced until" in page.text
     assert f"vendor is on it ({operator.name})" in page.text
     assert "Alerts 1 (1 alert firing)" in page.text
