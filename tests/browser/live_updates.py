@@ -6,7 +6,7 @@ import math
 
 from playwright.sync_api import Page
 
-SECONDS = 30
+SECONDS = 10
 """The time of live updates that a test stands for."""
 PAUSE = 'sessionStorage.setItem("signalbox-updates-paused", "yes")'
 
