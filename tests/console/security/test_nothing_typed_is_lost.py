@@ -23,6 +23,7 @@ NO_TEXT = {
 # Refused before the form is read, and why that loses nothing.
 ELSEWHERE = {
     "deletion_new": "the page shows no form without a filter",
+    "stream_capture": "the page shows no form without tables that may be captured",
     "queue_run_now": "the page shows no form without messages",
     "queue_reschedule": "the page shows no form without messages",
     "message_edit": "the message is not dead, and nothing was edited",
