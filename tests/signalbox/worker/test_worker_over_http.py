@@ -53,7 +53,7 @@ def test_one_process_runs_all_handlers_of_a_module(client, notes, api_address, t
         for queue in ("decorated-orders", "decorated-mail"):
             client.create_queue(queue)
             client.send(queue, notes.payload())
-        for queue in ("decorated-records", "decorated-letters"):
+        for queue in ("decorated-records", "decorated-exports", "decorated-letters"):
             client.create_queue(queue)
         start(app="tests.signalbox.worker.decorated")
         eventually(lambda: not held("decorated-orders") and not held("decorated-mail"))
