@@ -94,7 +94,7 @@ SUBSCRIPTIONS = (
     ("orders-created", "large-orders", "payload.total.amount:>=700"),
 )
 QUOTAS = {"globex": {"publish_rate_per_second": 12}, "initech": {"max_queues": 3}}
-"""Quotas that some requests of the demo exceed: some sends of globex, and a fourth queue of initech."""
+"""Quotas that the demo exceeds on purpose: globex sends too fast, and initech asks for a fourth queue."""
 
 PAUSED = "invoices-pdf"
 OPERATOR_LIMIT = 20

@@ -26,7 +26,7 @@ from queues.stopping import Stopping
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 RESTART_SECONDS = 2.0
 STOP_SECONDS = 15.0
-"""Seconds for which a part may wind down. A worker whose database or cell is silent gives up before it."""
+"""Seconds for which a part may wind down. A worker of the demo whose cell is silent gives up sooner."""
 
 
 @dataclass

@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Part:
-    """One cell's part, as it was read a moment ago; with an error nothing else of it is known."""
+    """Part of one cell, as it was read a moment ago. With an error, only its cell and its plan are known."""
 
     cell: str
     plan_id: int
