@@ -305,7 +305,7 @@ class AsyncVerbs:
     async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
         """Commit that the group has read the partition up to this place.
 
-        False: the partition is no longer the member's, was rewound, or the group has committed this place already.
+        False: the partition is no longer the member's, was moved, or the group has committed this place already.
         The caller's transaction commits its own work and the offset together: roll it back when this is False. A
         place that no read has returned raises `InvalidArgument`. Over HTTP the offset commits by itself.
         """
@@ -319,7 +319,7 @@ class AsyncVerbs:
         ]
         return all(committed)
 
-    async def rewind(
+    async def seek(
         self,
         stream: str,
         group: str,
@@ -334,7 +334,7 @@ class AsyncVerbs:
 
         Commits of messages that members have read before are refused from then on.
         """
-        return await self._run(consumer_groups.rewind(stream, group, point, at, partition, position, dry_run))
+        return await self._run(consumer_groups.seek(stream, group, point, at, partition, position, dry_run))
 
     async def subscribe(self, source: str, target: str, *, filter: str = "", delay_seconds: float | None = None) -> int:
         """Send each message of the queue `source` to the queue `target` too, if the filter selects it; returns an id.

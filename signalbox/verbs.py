@@ -312,7 +312,7 @@ class Verbs:
     def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
         """Commit that the group has read the partition up to this place.
 
-        False: the partition is no longer the member's, was rewound, or the group has committed this place already.
+        False: the partition is no longer the member's, was moved, or the group has committed this place already.
         The caller's transaction commits its own work and the offset together: roll it back when this is False. A
         place that no read has returned raises `InvalidArgument`. Over HTTP the offset commits by itself.
         """
@@ -326,7 +326,7 @@ class Verbs:
         ]
         return all(committed)
 
-    def rewind(
+    def seek(
         self,
         stream: str,
         group: str,
@@ -341,7 +341,7 @@ class Verbs:
 
         Commits of messages that members have read before are refused from then on.
         """
-        return self._run(consumer_groups.rewind(stream, group, point, at, partition, position, dry_run))
+        return self._run(consumer_groups.seek(stream, group, point, at, partition, position, dry_run))
 
     def subscribe(self, source: str, target: str, *, filter: str = "", delay_seconds: float | None = None) -> int:
         """Send each message of the queue `source` to the queue `target` too, if the filter selects it; returns an id.

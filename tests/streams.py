@@ -76,12 +76,10 @@ class Log:
             assert self.commit(row, member, group)
         return [row[3] for row in rows]
 
-    def rewind(self, point: str, group: str = "g", **options: Any) -> list[Row]:
+    def seek(self, point: str, group: str = "g", **options: Any) -> list[Row]:
         """Rows of (partition, from, to, messages)."""
         names = "".join(f", {option} => %s" for option in options)
-        return self.rows(
-            f"select * from signalbox.rewind(%s, %s, %s{names})", self.name, group, point, *options.values()
-        )
+        return self.rows(f"select * from signalbox.seek(%s, %s, %s{names})", self.name, group, point, *options.values())
 
     def numbers(self, group: str = "g") -> Row:
         """(members, lag in messages, lost)."""

@@ -163,7 +163,7 @@ class GroupForm(PointForm):
         self.fields["queue"].choices = choices  # type: ignore[attr-defined]
 
 
-class RewindForm(PointForm, ReasonForm):
+class SeekForm(PointForm, ReasonForm):
     """The new position of a group, and the reason. An offset is of one partition."""
 
     field_order = ("point", "at", "partition", "position", "reason")
@@ -186,7 +186,7 @@ class RewindForm(PointForm, ReasonForm):
         return given
 
     def place(self) -> dict[str, Any]:
-        """Return the new position as the options of a rewind."""
+        """Return the new position as the options of a seek."""
         return {name: self.cleaned_data[name] for name in ("at", "partition", "position")}
 
 

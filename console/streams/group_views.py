@@ -1,4 +1,4 @@
-"""Pages of one consumer group: its lag, creation, rewind and deletion."""
+"""Pages of one consumer group: its lag, creation, seek and deletion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from console.charts.ranges import Range
 from console.charts.time_axis import TimeAxis
 from console.history.charts import Past, threshold_near
 from console.streams import subscriptions
-from console.streams.forms import GroupForm, RewindForm, TypedNameForm
+from console.streams.forms import GroupForm, SeekForm, TypedNameForm
 from console.streams.views import find as find_stream
 from console.web import wording
 from console.web.forms.fields import refusals, tell
@@ -90,23 +90,23 @@ def _create(stream: Stream, actor: str, *, name: str, filter: str, **options: An
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", of=STREAM)
-def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
-    """GET /streams/<name>/groups/<group>/rewind?point=: preview a rewind. POST: rewind."""
+def seek(request: HttpRequest, name: str, group: str) -> HttpResponse:
+    """GET /streams/<name>/groups/<group>/seek?point=: preview a seek. POST: seek."""
     found = find(name, group)
     subscriptions.check(request, found)
-    form = RewindForm(request.POST if request.method == "POST" else request.GET or None)
+    form = SeekForm(request.POST if request.method == "POST" else request.GET or None)
     if request.method == "POST" and form.is_valid():
         with refusals(form):
             actor, given = request.user.get_username(), form.cleaned_data
-            moved = streams.rewind(name, group, given["point"], **form.place(), actor=actor, reason=given["reason"])
+            moved = streams.seek(name, group, given["point"], **form.place(), actor=actor, reason=given["reason"])
             notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
             return redirect("group", name, group)
     elif form.is_bound and request.method != "POST":
-        form.errors.pop("reason", None)  # required only with the button that rewinds
+        form.errors.pop("reason", None)  # required only with the button that seeks
     preview = _preview(form, name, group)
     again, passed = _moves(preview)
     context = {
-        "title": f"Rewind {group}",
+        "title": f"Seek {group}",
         "stream": found.stream,
         "group": found,
         "form": form,
@@ -114,15 +114,15 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
         "again": again,
         "passed": passed,
     }
-    return render_form(request, "streams/groups/rewind.html", context)
+    return render_form(request, "streams/groups/seek.html", context)
 
 
-def _preview(form: RewindForm, name: str, group: str) -> list[Moved]:
-    """Preview the rewind, also while its reason is refused; nothing without a valid position."""
+def _preview(form: SeekForm, name: str, group: str) -> list[Moved]:
+    """Preview the seek, also while its reason is refused; nothing without a valid position."""
     if not form.is_bound or form.errors.keys() - {"reason"}:
         return []
     with refusals(form, through_position="position"):
-        return streams.preview_rewind(name, group, form.cleaned_data["point"], **form.place())
+        return streams.preview_seek(name, group, form.cleaned_data["point"], **form.place())
     return []
 
 

@@ -25,13 +25,13 @@ def check_name(request: HttpRequest, name: str | None) -> None:
 
 
 def check(request: HttpRequest, group: ConsumerGroup) -> None:
-    """Refuse to rewind or delete a subscription if the person may not configure its target queue."""
+    """Refuse to move or delete a subscription if the person may not configure its target queue."""
     if objection := denial(request, group):
         raise PermissionDenied(objection)
 
 
 def denial(request: HttpRequest, group: ConsumerGroup) -> str:
-    """Say why the person may not rewind or delete the group; empty if the person may."""
+    """Say why the person may not move or delete the group; empty if the person may."""
     reason = roles.denial_here(request, "configure")
     if reason or group.queue is None:
         return reason

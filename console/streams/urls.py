@@ -20,7 +20,7 @@ urlpatterns = [
     path("streams/<queue:name>/delete", ends.delete, name="stream_delete"),
     path("streams/<queue:name>/new-group", groups.new, name="group_new"),
     path("streams/<queue:name>/groups/<queue:group>", groups.show, name="group"),
-    path("streams/<queue:name>/groups/<queue:group>/rewind", groups.rewind, name="group_rewind"),
+    path("streams/<queue:name>/groups/<queue:group>/seek", groups.seek, name="group_seek"),
     path("streams/<queue:name>/groups/<queue:group>/drop", groups.drop, name="group_drop"),
 ]
 

@@ -222,15 +222,15 @@ def drop_group(stream: str, name: str, *, actor: str, reason: str) -> bool:
         return client().drop_group(stream, name)
 
 
-def preview_rewind(stream: str, group: str, point: Point, **where: Any) -> list[Moved]:
-    """Compute the moves of a rewind without moving anything."""
-    return client().rewind(stream, group, point, dry_run=True, **where)
+def preview_seek(stream: str, group: str, point: Point, **where: Any) -> list[Moved]:
+    """Compute the moves of a seek without moving anything."""
+    return client().seek(stream, group, point, dry_run=True, **where)
 
 
-def rewind(stream: str, group: str, point: Point, *, actor: str, reason: str, **where: Any) -> list[Moved]:
+def seek(stream: str, group: str, point: Point, *, actor: str, reason: str, **where: Any) -> list[Moved]:
     """Let a group read from another point, and record its offsets before and after."""
     with transaction.atomic(), audit.acting(actor, reason):
-        return client().rewind(stream, group, point, **where)
+        return client().seek(stream, group, point, **where)
 
 
 def browse(

@@ -1,4 +1,4 @@
-"""Consumer groups of streams: creating, joining, reading, committing, rewinding, listing."""
+"""Consumer groups of streams: creating, joining, reading, committing, seeking, listing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from signalbox.calls.request import Request, Requests, address, array, document,
 from signalbox.tracing.attributes import Marked
 from signalbox.unreadable import Unreadable, decode_contents
 
-#: The point at which a new group begins, or a rewound group goes on.
+#: The point at which a new group begins, or a moved group goes on.
 Point = Literal["beginning", "end", "time", "offset"]
 
 
@@ -38,7 +38,7 @@ class StreamMessage(Marked):
 
 
 class Moved(NamedTuple):
-    """One partition of a rewind. A positive number of `messages` is read again, a negative one is skipped."""
+    """One partition of a seek. A positive number of `messages` is read again, a negative one is skipped."""
 
     partition: int
     from_position: int
@@ -156,8 +156,8 @@ commit_offset: Function[bool] = Function(
     only_value,
     requests=_request_commit,
 )
-rewind: Function[list[Moved]] = Function(
-    "rewind",
+seek: Function[list[Moved]] = Function(
+    "seek",
     "stream text, group text, point text, at timestamptz, partition int, position bigint, dry_run boolean",
     lambda rows: [Moved(*row) for row in rows],
     "of_partition, from_position, to_position, messages",

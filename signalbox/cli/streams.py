@@ -160,7 +160,7 @@ def groups(verbs: Verbs, args: argparse.Namespace) -> int:
 def seek(verbs: Verbs, args: argparse.Namespace) -> int:
     """Move a group to another point; print each partition, its old and new offset, and the messages between."""
     where = {"at": _moment(args.at), "partition": args.partition, "position": args.position}
-    for moved in verbs.rewind(args.stream, args.group, args.point, dry_run=args.dry_run, **where):
+    for moved in verbs.seek(args.stream, args.group, args.point, dry_run=args.dry_run, **where):
         say(args, moved._asdict(), "\t".join(str(number) for number in moved))
     return DONE
 

@@ -102,7 +102,7 @@ PATHS = [
     "/streams/LOG/rename?new_name=other",
     "/streams/LOG/delete",
     "/streams/LOG/groups/slow",
-    "/streams/LOG/groups/slow/rewind?point=beginning",
+    "/streams/LOG/groups/slow/seek?point=beginning",
     "/streams/LOG/groups/slow/drop",
     "/new-stream",
     "/schedules",

@@ -683,7 +683,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "commit_offset": ("signalbox.commit_offset(%(stream)s, 'g', 'm', %(partition)s, 1, 99)", False),
     "_commit_offset": ("signalbox._commit_offset(%(group_id)s, %(partition)s, 'm', 2, 1)", True),
     "_pass_lost": ("signalbox._pass_lost(%(group_id)s, %(partition)s, 'm', 2, 0, 2)", True),
-    "rewind": ("(select sum(r.messages) from signalbox.rewind(%(stream)s, 'g', 'beginning') r)::int", 0),
+    "seek": ("(select sum(r.messages) from signalbox.seek(%(stream)s, 'g', 'beginning') r)::int", 0),
     "group_partitions": ("(select sum(p.lag) from signalbox.group_partitions(array[%(group_id)s]) p)::int", 1),
     "group_numbers": ("(signalbox.group_numbers(array[%(group_id)s])).members", 1),
     "feed_queues": ("signalbox.feed_queues()", NUMBER),

@@ -21,7 +21,7 @@ def name() -> str:
     return f"by-client-{uuid.uuid4().hex[:8]}"
 
 
-def test_a_stream_from_the_first_message_to_a_rewind(dsn: str, name: str) -> None:
+def test_a_stream_from_the_first_message_to_a_seek(dsn: str, name: str) -> None:
     with Client(dsn) as client:
         client.create_stream(name, {"partitions": 1})
         client.create_group(name, "g", point="beginning")
@@ -35,8 +35,8 @@ def test_a_stream_from_the_first_message_to_a_rewind(dsn: str, name: str) -> Non
         assert (messages[0].key, messages[0].attributes) == ("k", {"region": "eu"})
         assert client.commit_messages(name, "g", "m", messages)
         assert client.read_stream(name, "g", "m") == []
-        assert [moved.messages for moved in client.rewind(name, "g", "beginning", dry_run=True)] == [3]
-        assert client.rewind(name, "g", "offset", partition=0, position=2)[0].to_position == 2
+        assert [moved.messages for moved in client.seek(name, "g", "beginning", dry_run=True)] == [3]
+        assert client.seek(name, "g", "offset", partition=0, position=2)[0].to_position == 2
         assert [message.payload for message in client.read_stream(name, "g", "m")] == [3]
         assert client.leave_group(name, "g", "m") == 1
         assert client.configure_stream(name, {"closed": True}) > 0
@@ -51,7 +51,7 @@ def test_a_stale_commit_is_false(dsn: str, name: str) -> None:
         client.create_group(name, "g", point="time", at=datetime.now(UTC) - timedelta(hours=1))
         client.append(name, 1)
         messages = client.read_stream(name, "g", "m")
-        client.rewind(name, "g", "end")
+        client.seek(name, "g", "end")
 
         assert not client.commit_messages(name, "g", "m", messages)
 
@@ -89,7 +89,7 @@ def test_the_same_for_asyncio(dsn: str, name: str) -> None:
             assert [message.payload for message in messages] == [1, 2]
             assert await client.commit_messages(name, "g", "m", messages)
             assert await client.read_stream(name, "g", "m") == []
-            assert [one.messages for one in await client.rewind(name, "g", "beginning")] == [2]
+            assert [one.messages for one in await client.seek(name, "g", "beginning")] == [2]
 
     asyncio.run(live())
 

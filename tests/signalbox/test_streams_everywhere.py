@@ -28,7 +28,7 @@ def stream(client):
     return name
 
 
-def test_from_the_first_message_to_a_rewind(verbs, stream):
+def test_from_the_first_message_to_a_seek(verbs, stream):
     assert verbs.create_stream(stream, {"partitions": 1}) > 0
     assert verbs.append(stream, {"n": 1}, key="k", attributes={"region": "eu"}) == Place(0, 1)
     assert verbs.append_batch(stream, [2, None], keys=["k", None], trace_ids=[None, "t"]) == [Place(0, 2), Place(0, 3)]
@@ -44,8 +44,8 @@ def test_from_the_first_message_to_a_rewind(verbs, stream):
     assert (group.name, group.queue, group.members, group.committed, group.lag_messages) == ("g", None, 1, 2, 1)
     assert group.committed_at is not None
     soon = datetime.now(UTC) + timedelta(seconds=60)
-    assert [moved.messages for moved in verbs.rewind(stream, "g", "time", at=soon, dry_run=True)] == [-1]
-    assert verbs.rewind(stream, "g", "offset", partition=0, position=1)[0][1:] == (2, 1, 1)
+    assert [moved.messages for moved in verbs.seek(stream, "g", "time", at=soon, dry_run=True)] == [-1]
+    assert verbs.seek(stream, "g", "offset", partition=0, position=1)[0][1:] == (2, 1, 1)
     assert [message.payload for message in verbs.read_stream(stream, "g", "m")] == [2, None]
     assert verbs.leave_group(stream, "g", "m") == 1
     (info,) = verbs.list_streams(stream)
@@ -91,7 +91,7 @@ def test_what_is_wrong_has_the_same_name_at_every_door(verbs, stream, client: Cl
         "retention_seconds": lambda: verbs.configure_stream(stream, {"retention_seconds": 1}),
         "partition": lambda: verbs.commit_offset(stream, "g", "m", Place(7, 1), 1),
         "through_position": lambda: verbs.commit_offset(stream, "g", "m", Place(0, 99), 1),
-        "at": lambda: verbs.rewind(stream, "g", "time"),
+        "at": lambda: verbs.seek(stream, "g", "time"),
         "key": lambda: verbs.append(stream, 1, key="k" * 300),
     }
     fields = {}
@@ -114,6 +114,6 @@ def test_an_offset_behind_retention_is_refused(verbs, stream, client, connection
     )
     connection.commit()
     with pytest.raises(InvalidArgument, match="retention has dropped") as caught:
-        verbs.rewind(stream, "g", "offset", partition=0, position=1)
+        verbs.seek(stream, "g", "offset", partition=0, position=1)
     assert caught.value.field == "through_position"
-    assert verbs.rewind(stream, "g", "offset", partition=0, position=2)[0].to_position == 2
+    assert verbs.seek(stream, "g", "offset", partition=0, position=2)[0].to_position == 2

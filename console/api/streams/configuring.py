@@ -114,9 +114,9 @@ def seek(key: Key, name: str, group_name: str, wanted: Seek) -> dict[str, Any]:
     _check_fed_queue(key, _group(name, group_name))
     where = {"at": wanted.at, "partition": wanted.partition, "position": wanted.position}
     if wanted.dry_run:
-        moved = control.preview_rewind(name, group_name, wanted.point, **where)
+        moved = control.preview_seek(name, group_name, wanted.point, **where)
     else:
-        moved = control.rewind(name, group_name, wanted.point, actor=key.actor, reason=wanted.reason, **where)
+        moved = control.seek(name, group_name, wanted.point, actor=key.actor, reason=wanted.reason, **where)
     return {"partitions": [MovedPartition.of(one) for one in moved]}
 
 

@@ -1,7 +1,7 @@
 -- commit_offset(stream, group_name, member, partition, through_position, epoch): record that the group has read this
 -- partition up to and including a position. Call it in the transaction that stores the results of the messages, so that
 -- both commit together.
--- Returns false when the partition is no longer this member's, or was rewound, since it was read with that epoch, or
+-- Returns false when the partition is no longer this member's, or was moved, since it was read with that epoch, or
 -- when the group has already committed this position because two sessions read as one member. Then nothing is recorded,
 -- and the caller rolls back its results. A position above the horizon (_horizons) is an error: no read has returned it,
 -- and a message before it may still be committed. Needs READ COMMITTED.

@@ -104,7 +104,7 @@ begin
     ) f
   ) then
     -- nothing was sent
-    raise exception using errcode = 'SB000', message = 'the subscription was rewound while it was fed';
+    raise exception using errcode = 'SB000', message = 'the subscription was moved while it was fed';
   end if;
   return v_sent;
 end $$;

@@ -381,7 +381,7 @@ def test_who_reaches_a_stream_does_not_reach_the_queues_that_it_feeds(two: Two) 
     for path in ("", "/groups/feeder", "/new-group"):
         assert fed not in browser.see(f"/streams/{stream.name}{path}").html
     assert fed in two.sign_in("admin").see(f"/streams/{stream.name}/groups/feeder").html
-    for verb in ("rewind", "drop"):
+    for verb in ("seek", "drop"):
         given = {"point": "beginning", "confirmation": "feeder", "reason": "x"}
         answer = browser.post(f"/streams/{stream.name}/groups/feeder/{verb}", given)
         assert answer.status_code == 403

@@ -89,7 +89,7 @@ class Scene:
             "dead_letters": {"q": mine},
             "failure_groups": {"q": mine},
             "undo_new": {"noun": "purge", "id": self.ids["purge_id"]},
-            "group_rewind": {"point": "beginning"},
+            "group_seek": {"point": "beginning"},
             "maintenance_plan": {"reason": self.text, "minutes": "60"},
             "filter_suggestions": {"q": "class:", "at": 6},
             "audit": {"q": f"queue:{self.engine.queue}"},

@@ -78,8 +78,8 @@ def test_messages_are_for_those_who_see_payloads(viewer: Browser, operator: Brow
     assert not [one for one in page.all("script") if "alert" in one.text]
 
 
-def test_a_preview_moves_nothing_and_the_rewind_is_audited(admin: Browser, log: Log) -> None:
-    address = f"/streams/{log.name}/groups/slow/rewind"
+def test_a_preview_moves_nothing_and_the_seek_is_audited(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/groups/slow/seek"
     page = admin.see(f"{address}?point=beginning")
 
     assert "1 message will be read again" in page.text
@@ -88,12 +88,12 @@ def test_a_preview_moves_nothing_and_the_rewind_is_audited(admin: Browser, log: 
     admin.post(address, {"point": "beginning", "reason": "wrong totals"})
 
     assert log.numbers("slow")[1] == 5
-    (event,) = events(log, "group.rewind")
+    (event,) = events(log, "group.seek")
     assert (event.reason, event.details["group"]) == ("wrong totals", "slow")
 
 
 def test_a_group_is_moved_to_an_offset_of_one_partition(admin: Browser, log: Log) -> None:
-    address = f"/streams/{log.name}/groups/slow/rewind"
+    address = f"/streams/{log.name}/groups/slow/seek"
     (partition,) = {row[0] for row in log.read("worker-1", group="slow")}
 
     page = admin.see(f"{address}?point=offset&partition={partition}&position=4")
@@ -115,15 +115,15 @@ def test_a_group_is_made_with_a_filter(admin: Browser, log: Log) -> None:
     assert "payload.n:>=3" in admin.see(f"/streams/{log.name}/groups/odd").text
 
 
-def test_a_rewind_needs_a_reason(admin: Browser, log: Log) -> None:
-    answer = admin.post(f"/streams/{log.name}/groups/slow/rewind", {"point": "beginning", "reason": " "})
+def test_a_seek_needs_a_reason(admin: Browser, log: Log) -> None:
+    answer = admin.post(f"/streams/{log.name}/groups/slow/seek", {"point": "beginning", "reason": " "})
 
     assert answer.status_code == 422
     assert log.numbers("slow")[1] == 4
 
 
 def test_a_time_is_asked_for_where_it_is_needed(admin: Browser, log: Log) -> None:
-    answer = admin.get(f"/streams/{log.name}/groups/slow/rewind?point=time")
+    answer = admin.get(f"/streams/{log.name}/groups/slow/seek?point=time")
 
     assert answer.status_code == 422
     assert "Enter a time, or choose another position." in answer.content.decode()
@@ -199,7 +199,7 @@ def test_a_group_is_forgotten_by_its_typed_name(admin: Browser, log: Log) -> Non
         "/new-stream",
         "/streams/S/settings",
         "/streams/S/new-group",
-        "/streams/S/groups/slow/rewind",
+        "/streams/S/groups/slow/seek",
         "/streams/S/groups/slow/drop",
     ],
 )
@@ -211,7 +211,7 @@ def test_a_user_without_the_right_to_configure_sees_the_reason(
     assert operator.get(place.replace("/S", f"/{log.name}")).status_code == 403
     page = operator.see(f"/streams/{log.name}/groups/slow")
     assert [
-        one.text for one in page.all("span") if "requires the admin role" in one.text and one.text.startswith("Rewind")
+        one.text for one in page.all("span") if "requires the admin role" in one.text and one.text.startswith("Seek")
     ]
 
 

@@ -103,14 +103,14 @@ def test_each_verb_that_changes_a_stream_writes_one_row(shop: psycopg.Connection
     client.configure_stream(name, {"retention_seconds": 7200})
     client.configure_stream(name, {"retention_seconds": 7200})
     client.create_group(name, "g")
-    client.rewind(name, "g", "beginning", dry_run=True)
-    client.rewind(name, "g", "beginning")
+    client.seek(name, "g", "beginning", dry_run=True)
+    client.seek(name, "g", "beginning")
     client.drop_group(name, "g")
     client.drop_group(name, "g")
 
     found = rows_since(before, f"sql:{shop.info.user}")
     assert [action for _, action, _ in found] == [
-        "stream.create", "stream.configure", "group.create", "group.rewind", "group.drop",
+        "stream.create", "stream.configure", "group.create", "group.seek", "group.drop",
     ]  # fmt: skip
     assert {details["stream"] for _, _, details in found} == {name}
 

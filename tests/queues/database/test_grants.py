@@ -243,8 +243,8 @@ def every_stream_verb(client: Client, session: psycopg.Connection[Any], name: st
     read = []
     until(lambda: bool(read.extend(client.read_stream(stream, "g", "me")) or len(read) >= 3), "what was appended")
     assert client.commit_messages(stream, "g", "me", read)
-    client.rewind(stream, "g", "beginning", dry_run=True)
-    client.rewind(stream, "g", "beginning")
+    client.seek(stream, "g", "beginning", dry_run=True)
+    client.seek(stream, "g", "beginning")
     client.leave_group(stream, "g", "me")
     session.execute("select * from signalbox.stream_bounds(%s)", [stream])
     session.execute("select position from signalbox.stream_message limit 1")

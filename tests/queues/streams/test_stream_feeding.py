@@ -155,12 +155,12 @@ def test_a_locked_subscription_is_left_for_the_next_round(
     log.append("a")
     feed()  # from now on the partition is its own
     log.append("b")
-    rewinding = log.on(connect(autocommit=False))
-    rewinding.rewind("beginning", "first")
+    seeking = log.on(connect(autocommit=False))
+    seeking.seek("beginning", "first")
 
     feed()
     assert (engine.counted()[0], other.counted()[0]) == (1, 2)
-    rewinding.connection.commit()
+    seeking.connection.commit()
     feed()
 
     assert [row[3] for row in engine.receive(10)] == ["a", "a", "b"]

@@ -53,7 +53,7 @@ def of_messages(plans: list[Plan]) -> list[Plan]:
         "select count(*) from signalbox.read_stream(%s, 'g', 'm', 100)",
         "select count(*) from signalbox.browse_stream(%s, 1)",
         "select count(*) from signalbox.browse_stream(%s, 1, below => 20000)",
-        "select count(*) from signalbox.rewind(%s, 'g', 'time', at => now() - interval '1 minute', dry_run => true)",
+        "select count(*) from signalbox.seek(%s, 'g', 'time', at => now() - interval '1 minute', dry_run => true)",
     ],
 )
 def test_it_reads_the_head_of_an_index(long: Log, connect: Connect, statement: str) -> None:

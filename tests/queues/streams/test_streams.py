@@ -1,4 +1,4 @@
-"""Streams: appending, reading in groups, committing, rewinding, groups that feed a queue."""
+"""Streams: appending, reading in groups, committing, seeking, groups that feed a queue."""
 
 from __future__ import annotations
 
@@ -127,34 +127,34 @@ def test_a_commit_never_goes_back(log: Log) -> None:
     assert log.read() == []
 
 
-def test_rewind_to_the_beginning_reads_all_again_and_says_how_many(log: Log) -> None:
+def test_seek_to_the_beginning_reads_all_again_and_says_how_many(log: Log) -> None:
     for n in range(4):
         log.append(n)
     log.consume()
 
-    preview = log.rewind("beginning", dry_run=True)
+    preview = log.seek("beginning", dry_run=True)
     assert [row[3] for row in preview] == [2, 2]
     assert log.read() == []
 
-    assert log.rewind("beginning") == preview
+    assert log.seek("beginning") == preview
     assert sorted(log.consume()) == [0, 1, 2, 3]
 
 
-def test_rewind_of_one_partition_to_an_offset(log: Log) -> None:
+def test_seek_of_one_partition_to_an_offset(log: Log) -> None:
     places = [log.append(n, key="k") for n in range(3)]
     log.consume()
     partition = places[0][0]
 
-    log.rewind("offset", partition=partition, through_position=1)
+    log.seek("offset", partition=partition, through_position=1)
 
     assert log.consume() == [1, 2]
 
 
-def test_rewind_to_the_end_passes_what_was_not_read(log: Log) -> None:
+def test_seek_to_the_end_passes_what_was_not_read(log: Log) -> None:
     for n in range(4):
         log.append(n)
 
-    assert sum(row[3] for row in log.rewind("end")) == -4
+    assert sum(row[3] for row in log.seek("end")) == -4
     assert log.read() == []
 
 
@@ -180,7 +180,7 @@ def test_rewind_to_the_end_passes_what_was_not_read(log: Log) -> None:
         ("signalbox.read_stream(%(name)s, 'g', 'm', 0)", "max_messages"),
         ("signalbox.commit_offset(%(name)s, 'g', 'm', 9, 1, 1)", "partition"),
         ("signalbox.commit_offset(%(name)s, 'g', 'm', 0, 99, 1)", "through_position"),
-        ("signalbox.rewind(%(name)s, 'g', 'offset')", "through_position"),
+        ("signalbox.seek(%(name)s, 'g', 'offset')", "through_position"),
         ("signalbox.join_group(%(name)s, 'g', 'm', -1)", "lease_seconds"),
     ],
 )

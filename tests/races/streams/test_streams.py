@@ -182,27 +182,27 @@ def test_a_commit_under_way_is_not_robbed(log: Log, connect: Connect) -> None:
     assert log.consume("heir") == [], "it was read"
 
 
-def test_a_rewind_while_a_member_works_is_not_undone_by_its_commit(log: Log) -> None:
+def test_a_seek_while_a_member_works_is_not_undone_by_its_commit(log: Log) -> None:
     log.append("a")
     (held,) = log.read()
 
-    log.rewind("beginning")
+    log.seek("beginning")
 
     assert not log.commit(held)
     assert log.consume() == ["a"]
 
 
-def test_a_rewind_waits_for_a_commit_under_way(log: Log, connect: Connect) -> None:
+def test_a_seek_waits_for_a_commit_under_way(log: Log, connect: Connect) -> None:
     log.append("a")
     (held,) = log.read()
     session = log.on(connect(autocommit=False))
     assert session.commit(held)
 
-    rewinder = log.on(connect())
-    rewinding = start(rewinder.rewind, "beginning")
-    until_waiting(log.connection, rewinder.connection)
+    seeker = log.on(connect())
+    seeking = start(seeker.seek, "beginning")
+    until_waiting(log.connection, seeker.connection)
     session.connection.commit()
-    finish(rewinding)
+    finish(seeking)
 
     assert log.consume() == ["a"]
 
