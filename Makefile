@@ -21,7 +21,7 @@ demo: $(PRODUCT) ## Start everything on this machine, with traffic to look at; C
 	$(BIN)/python manage.py demo $(if $(CELLS),--cells $(CELLS))
 
 observe: $(PRODUCT) ## The demo with Prometheus and Alertmanager, where these are installed
-	$(BIN)/python manage.py demo --observe
+	$(BIN)/python manage.py demo --observe $(if $(CELLS),--cells $(CELLS))
 
 test: lint ## Lint, then run the fast tests: what a change needs
 	tests/system_packages.sh

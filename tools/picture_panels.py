@@ -1,7 +1,8 @@
-"""Draw the dashboards from a demo's Prometheus: `PORT=8000 python -m tools.picture_panels`, beside `make observe`.
+"""Draw the dashboards from a demo's Prometheus: `python -m tools.picture_panels`, beside `make observe CELLS=2`.
 
-Each panel shows what its queries answer, drawn by the charts of the console: one picture for each dashboard. A panel
-without data is named, and ends the program with status 1. The demo needs ten minutes of traffic first.
+Each panel shows what its queries answer, drawn by the charts of the console: one picture for each dashboard, with few
+colours where `pngquant` is installed. A panel without data is named, and ends the program with status 1. The demo needs
+eight minutes of traffic first, in which a partner fails and dead letters are redriven. PORT is that of the console.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -27,10 +29,14 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images" / "dashboards"
 STYLES = ROOT / "console" / "static" / "console" / "styles"
 PROMETHEUS = f"http://127.0.0.1:{int(os.environ.get('PORT', '8000')) + 1090}/api/v1"
-SHOWN_SECONDS, POINTS = 1_200, 60
-CHOICES = {"$job": "signalbox", "$queue": "email-send", "$dead_letter_queue": "email-send-dlq"}
-TENANT = "acme"
-"""Owner of the queue; the dashboards of many queues show all tenants."""
+SHOWN_SECONDS, POINTS = 300, 60
+QUEUES = (
+    {"$queue": "email-send", "$tenant": "acme"},
+    {"$queue": "webhooks-out", "$tenant": "globex"},
+    {"$queue": "returns", "$tenant": "acme"},
+    {"$queue": "ledger-export", "$tenant": "initech"},
+)
+"""The queue that is shown, and those for panels that it has nothing for: refusals, a stream before it, bytes."""
 WINDOWS = {"$__rate_interval": "1m", "$__range": f"{SHOWN_SECONDS}s"}
 NOW = time.time()
 """One moment for all queries, so that the points of their series stand together."""
@@ -56,25 +62,43 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         for path in sorted((ROOT / "dashboards" / "built").glob("*.json")):
             dashboard = json.loads(path.read_text())
-            panels = [(panel, answers(panel)) for panel in dashboard["panels"]]
+            panels = [(panel, first_answers(panel)) for panel in dashboard["panels"]]
             empty += [
                 f"{dashboard['title']}: {panel['title']}"
                 for panel, found in panels
                 if panel.get("targets") and not found
             ]
             page.set_content(_page(panels))
-            page.locator("main").screenshot(path=IMAGES / f"{path.stem.removeprefix('signalbox-')}.png")
+            picture = IMAGES / f"{path.stem.removeprefix('signalbox-')}.png"
+            page.locator("main").screenshot(path=picture)
+            reduce_colours(picture)
         browser.close()
     sys.stdout.write("".join(f"no data: {one}\n" for one in empty))
     sys.exit(bool(empty))
 
 
-def answers(panel: Panel) -> Answers:
-    """Ask what Grafana would ask, with one queue and all tenants chosen."""
+def reduce_colours(picture: Path) -> None:
+    if (program := shutil.which("pngquant")) is not None:
+        subprocess.run([program, "--force", "--speed", "1", "--output", picture, "16", picture], check=True)
+
+
+def first_answers(panel: Panel) -> Answers:
+    """Ask for the first queue that the panel has data for; a panel of another than the first names it."""
+    panel["title"] = panel["title"].replace("$dead_letter_queue", f"{QUEUES[0]['$queue']}-dlq")
+    for choice in QUEUES:
+        if found := answers(panel, choice):
+            if choice is not QUEUES[0]:
+                panel["title"] += f" ({choice['$queue']})"
+            return found
+    return []
+
+
+def answers(panel: Panel, choice: dict[str, str]) -> Answers:
+    """Ask what Grafana would ask, with one queue chosen, and all tenants where many queues are shown."""
     return [
         (_name(query.get("legendFormat", ""), series["metric"]), series)
         for query in panel.get("targets", [])
-        for series in _ask(query["expr"], is_graph(panel))
+        for series in _ask(query["expr"], choice, is_graph(panel))
     ]
 
 
@@ -82,12 +106,15 @@ def is_graph(panel: Panel) -> bool:
     return panel["type"] in ("timeseries", "heatmap", "state-timeline")
 
 
-def _ask(expression: str, over_time: bool) -> list[dict[str, Any]]:
-    tenant = {"$tenant": TENANT if "$queue" in expression or "$dead_letter_queue" in expression else ".*"}
-    filled = re.sub(r"\$\w+", lambda found: {**CHOICES, **WINDOWS, **tenant}[found[0]], expression)
-    span = {"start": NOW - SHOWN_SECONDS, "end": NOW, "step": SHOWN_SECONDS / POINTS}
+def _ask(expression: str, choice: dict[str, str], over_time: bool) -> list[dict[str, Any]]:
+    of_one = "$queue" in expression or "$dead_letter_queue" in expression
+    chosen = {"$job": "signalbox", "$dead_letter_queue": f"{choice['$queue']}-dlq"} | choice | WINDOWS
+    if not of_one:
+        chosen["$tenant"] = ".*"
+    filled = re.sub(r"\$\w+", lambda found: chosen[found[0]], expression)
+    span = {"start": NOW - SHOWN_SECONDS, "end": NOW, "step": SHOWN_SECONDS / POINTS} if over_time else {"time": NOW}
     address = f"{PROMETHEUS}/query_range" if over_time else f"{PROMETHEUS}/query"
-    answer = requests.get(address, {"query": filled, **(span if over_time else {})}, timeout=60).json()
+    answer = requests.get(address, {"query": filled, **span}, timeout=60).json()
     if answer["status"] != "success":
         raise SystemExit(f"{expression}: {answer}")
     found = [series for series in answer["data"]["result"] if any(math.isfinite(value) for value in _values(series))]

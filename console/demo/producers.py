@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -24,7 +25,7 @@ COMPANIES = ("acme-eu", "acme-us", "umbrella", "hooli", "stark", "wayne")
 def run() -> None:
     """Send until the process is stopped."""
     django.setup()
-    from console.demo import cells
+    from console.demo import callers, cells
     from console.demo.scenery import QUEUES
     from queues.database.connections import dsn
 
@@ -32,11 +33,12 @@ def run() -> None:
     senders = [(queue.name, queue.sent_per_second, here) for queue in QUEUES]
     if fleet:
         senders.append((cells.QUEUE, cells.SENT_PER_SECOND, fleet))
-    asyncio.run(_send_all(senders, here))
+    calls = callers.call(os.environ.get(callers.KEY_VARIABLE, ""))
+    asyncio.run(_send_all(senders, here, calls))
 
 
-async def _send_all(senders: list[tuple[str, float, str]], here: str) -> None:
-    await asyncio.gather(_ask_for_a_queue(here), *(_send(*sender) for sender in senders))
+async def _send_all(senders: list[tuple[str, float, str]], here: str, calls: Coroutine[Any, Any, None]) -> None:
+    await asyncio.gather(calls, _ask_for_a_queue(here), *(_send(*sender) for sender in senders))
 
 
 async def _send(queue: str, per_second: float, url: str) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 from dashboards.grafana import OLDEST_GRAFANA
 from tests.dashboards.built import DASHBOARDS, Dashboard, asking, drawn, every_dashboard, variables
+
+ROOT = Path(__file__).parents[2]
 
 # Addresses and bookmarks name them; a changed uid would leave a second copy behind wherever the first was imported.
 UIDS = {
@@ -22,6 +25,16 @@ UIDS = {
 def test_there_are_six_dashboards_whose_addresses_stay() -> None:
     assert {name: dashboard["uid"] for name, dashboard in DASHBOARDS.items()} == UIDS
     assert len({dashboard["title"] for dashboard in DASHBOARDS.values()}) == 6  # or one folder could not hold them all
+
+
+def test_each_has_a_small_picture_on_the_page_of_pictures() -> None:
+    pictures = [name.removeprefix("signalbox-").replace(".json", ".png") for name in UIDS]
+    files = sorted((ROOT / "docs" / "images" / "dashboards").iterdir())
+
+    assert [path.name for path in files] == sorted(pictures)
+    assert sum(path.stat().st_size for path in files) < 600_000
+    shown = (ROOT / "docs" / "run" / "dashboards-pictures.md").read_text()
+    assert sorted(re.findall(r"\(\.\./images/dashboards/(\S+)\)", shown)) == sorted(pictures)
 
 
 @every_dashboard

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.access.api_keys.keys import NewKey
-from console.demo import cells, history, monitoring, scenery, sqs
+from console.demo import callers, cells, history, monitoring, scenery, sqs
 from console.demo.cells import DemoCell
 from console.demo.monitoring import Monitoring
 from console.environment import variables_of_parts
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         sqs_port = sqs.port()
         supervisor = Supervisor(
             [*_parts(others), *(watching.parts(settings.SIGNALBOX_HOME / "observe", token) if watching else [])],
-            _environment() | {"SQS_PORT": str(sqs_port)} | ({"ALERTMANAGER_TOKEN": token} if watching else {}),
+            _environment(key, sqs_port) | ({"ALERTMANAGER_TOKEN": token} if watching else {}),
             logs=settings.SIGNALBOX_HOME / "logs",
             say=self.stderr.write,
             on_started=lambda: self._welcome(supervisor, watching, key, sqs_port, others),
@@ -118,7 +118,7 @@ def _parts(others: Sequence[DemoCell]) -> list[Part]:
     return [*parts.together(), *cells.parts(others), *traffic]
 
 
-def _environment() -> dict[str, str]:
+def _environment(key: NewKey, sqs_port: int) -> dict[str, str]:
     mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
     pipeline = {  # some runs to look at where there is a Java, without a Java that stays between them
         "ARCHIVE_SCHEDULE": "*/5 * * * *",
@@ -126,4 +126,5 @@ def _environment() -> dict[str, str]:
         "SPARK_SERVER_IDLE_SECONDS": "90",
         "SPARK_OPTIONS": '{"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "2"}',
     }
-    return variables_of_parts(mails | (pipeline if has_java() else {}), HTTPS_ONLY="false")
+    calls = {callers.KEY_VARIABLE: key.text, "SQS_PORT": str(sqs_port)}
+    return variables_of_parts(mails | (pipeline if has_java() else {}), HTTPS_ONLY="false") | calls

@@ -109,12 +109,6 @@ class TestDemo:
     def test_health_and_metrics_answer(self, demo: Demo) -> None:
         eventually(lambda: demo.get("/healthz")[0] == 200, "good health")
         eventually(lambda: "signalbox_messages_published_total{" in demo.get("/metrics/queues")[1], "numbers")
-        for path, name, reason in [
-            ("/metrics/queues", "publish_rejected", "rate"),
-            ("/metrics", "tenant_refused", "queues"),
-        ]:
-            refused = re.compile(rf'signalbox_{name}_total{{[^}}]*reason="{reason}"[^}}]*}} [1-9]')
-            eventually(lambda path=path, refused=refused: refused.search(demo.get(path)[1]), f"refusals by {reason}")
 
     def test_the_key_that_it_prints_opens_the_api(self, demo: Demo) -> None:
         (key,) = re.findall(r"API key +(sbx_\S+)", "".join(demo.said))
@@ -207,6 +201,20 @@ class TestDemo:
         taken = "select count(*) from signalbox.message join signalbox.queue using (queue_id) where name = 'page-views'"
         before = value(database, taken)
         eventually(lambda: value(database, taken) > before + 20, "sends to the other cell")
+
+    @pytest.mark.parametrize(
+        ("path", "series"),
+        [
+            ("/metrics/queues", 'publish_rejected_total{[^}]*reason="rate"'),
+            ("/metrics/queues", "messages_redriven_total{"),
+            ("/metrics", 'tenant_refused_total{[^}]*reason="queues"'),
+            ("/metrics", 'api_request_duration_seconds_count{[^}]*status="2xx"'),
+            ("/metrics", "sqs_errors_total{"),
+        ],
+    )
+    def test_what_dashboards_show_happens(self, demo: Demo, path: str, series: str) -> None:
+        happened = re.compile(rf"signalbox_{series}[^}}]*}} [1-9]")
+        eventually(lambda: happened.search(demo.get(path)[1]), series)
 
     def test_ctrl_c_leaves_no_process_and_no_login(self, demo: Demo, home: Path) -> None:
         assert demo.interrupt() == 0
