@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -61,3 +66,41 @@ def test_the_data_source_knows_how_often_is_scraped() -> None:
     (documented,) = set(re.findall(r"scrape_interval: (\w+)", (ROOT / "docs" / "run" / "monitoring.md").read_text()))
 
     assert read("datasources")["jsonData"]["timeInterval"] == documented
+
+
+SAVES = {"dashboard", "folderId", "folderUid", "inputs", "message", "overwrite", "userId"}
+"""What the body of Grafana's `POST /api/dashboards/db` may have, by its documentation."""
+
+
+class Saving(BaseHTTPRequestHandler):
+    """Grafana's call that saves a dashboard, as its documentation describes request and answer."""
+
+    asked: ClassVar[list[tuple[str, str | None, dict[str, Any]]]] = []
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append((self.path, self.headers["Authorization"], body))
+        uid = body["dashboard"]["uid"]
+        answer = json.dumps({"id": 1, "uid": uid, "url": f"/d/{uid}", "status": "success", "version": 1}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_the_commands_of_the_page_import_each_dashboard() -> None:
+    page = (ROOT / "docs" / "run" / "dashboards.md").read_text()
+    (commands,) = re.findall(r"```\n(for file in .*?)```", page, re.DOTALL)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Saving) as grafana:
+        threading.Thread(target=grafana.serve_forever, daemon=True).start()
+        address = {"GRAFANA": f"http://127.0.0.1:{grafana.server_port}", "TOKEN": "glsa_1"}
+        subprocess.run(["bash", "-ec", commands], cwd=ROOT, env=os.environ | address, check=True, timeout=60)
+        grafana.shutdown()
+
+    assert {(path, token) for path, token, _ in Saving.asked} == {("/api/dashboards/db", "Bearer glsa_1")}
+    bodies = [body for _, _, body in Saving.asked]
+    assert [body["dashboard"] for body in bodies] == list(DASHBOARDS.values())
+    assert all(body["overwrite"] is True and set(body) <= SAVES for body in bodies)
