@@ -37,18 +37,19 @@ class StreamInfo:
 
 
 def _request_create(stream: Mapping[str, Any]) -> Requests[int]:
-    members = {"name": given(stream["name"]), "tenant": given(stream["tenant"])} | _wire_settings(stream["settings"])
+    members = {"name": given(stream["name"]), "tenant": given(stream["tenant"])} | wire_settings(stream["settings"])
     answer = yield Request("POST", address("streams"), document(members))
     return number_in(answer.document["streamId"])
 
 
 def _request_configure(stream: Mapping[str, Any]) -> Requests[int]:
-    settings = document(_wire_settings(stream["settings"]))
+    settings = document(wire_settings(stream["settings"]))
     answer = yield Request("PATCH", address("streams", stream["name"]), settings)
     return number_in(answer.document["streamId"])
 
 
-def _wire_settings(text: str) -> dict[str, str | None]:
+def wire_settings(text: str) -> dict[str, str | None]:
+    """Return settings in JSON text as members of a request."""
     return {wire_names.camel(name): json.dumps(value) for name, value in json.loads(text).items()}
 
 

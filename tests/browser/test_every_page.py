@@ -103,6 +103,7 @@ PATHS = [
     "/streams/LOG/delete",
     "/streams/LOG/groups/slow",
     "/streams/LOG/groups/slow/seek?point=beginning",
+    "/streams/LOG/groups/slow/settings?filter=payload.n:1",
     "/streams/LOG/groups/slow/drop",
     "/new-stream",
     "/schedules",

@@ -102,13 +102,16 @@ async def get_group(request: Any, stream: Path[str], group: Path[str]) -> HttpRe
     return answer(200, await in_thread(configuring.group, request.auth, stream, group))
 
 
-@router.patch(GROUP, auth=ApiKey("configure"), response={200: shapes.FilterChange})
-async def set_group_filter(
+@router.patch(GROUP, auth=ApiKey("configure"), response={200: shapes.GroupChange})
+async def configure_group(
     request: Any, stream: Path[str], group: Path[str], changes: shapes.GroupChanges
 ) -> HttpResponse:
+    """Change settings of a consumer group; with `dryRun`, answer what would change.
+
+    With another filter, the answer says how many of the next unread messages it skips.
+    """
     await reached_stream(request.auth, stream)
-    changed = await in_thread(configuring.set_filter, request.auth, stream, group, changes.filter)
-    return answer(200, {"changed": changed})
+    return answer(200, await in_thread(configuring.configure_group, request.auth, stream, group, changes))
 
 
 @router.delete(GROUP, auth=ApiKey("configure"), response={204: None})
