@@ -23,9 +23,11 @@ from console.api.streams.shapes import (
     Seek,
     StreamDocument,
     StreamListing,
+    StreamRename,
     StreamSettings,
 )
 from dlq.filters import parse
+from dlq.jobs import renaming
 from dlq.masking.rules import Masking
 from queues.control import streams as control
 from queues.control.streams import GroupNumbers
@@ -55,6 +57,14 @@ def create(key: Key, wanted: NewStream) -> tuple[int, dict[str, Any]]:
 def configure(key: Key, name: str, changes: StreamSettings) -> dict[str, Any]:
     """Change settings and return the stream."""
     return document(control.configure_stream(name, changes.settings, actor=key.actor))
+
+
+def rename(key: Key, name: str, wanted: StreamRename) -> dict[str, Any]:
+    """Rename a stream within the key's reach, with its masking rules."""
+    check_reach(key, wanted.new_name, _stream(name).tenant.name, "newName")
+    renaming.rename_stream(name, wanted.new_name, actor=key.actor, reason=wanted.reason)
+    forget(name)
+    return document(_stream(wanted.new_name))
 
 
 def delete(key: Key, name: str) -> None:

@@ -53,6 +53,15 @@ class NewStream(StreamSettings):
     )
 
 
+class StreamRename(Shape):
+    """The new name of a stream; the old one is refused at once."""
+
+    new_name: str = Field(pattern=NAME, examples=["order-events"])
+    reason: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = Field(
+        default="", description="For the audit log."
+    )
+
+
 class StreamDocument(Document):
     """A stream with its settings."""
 
