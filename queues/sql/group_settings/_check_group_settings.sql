@@ -12,14 +12,14 @@ begin
     perform signalbox._refuse('settings', 'must be a JSON object');
   end if;
   for v_setting in
-    select g.key, g.value, jsonb_typeof(g.value) as type, k.needed, k.low, k.high
+    select g.key, g.value, jsonb_typeof(g.value) as type, k.needed, k.types, k.low, k.high
     from jsonb_each(coalesce(p_settings, '{}')) g
     left join (values
-      ('filter', 'text', null, null),
-      ('queue_window', 'a whole number', 1, 100000),
-      ('delay_seconds', 'null or a number', 0, 31536000),
-      ('paused', 'true or false', null, null)
-    ) k(name, needed, low, high) on k.name = g.key
+      ('filter', 'text', array['string'], null, null),
+      ('queue_window', 'a whole number', '{number}', 1, 100000),
+      ('delay_seconds', 'null or a number', '{null,number}', 0, 31536000),
+      ('paused', 'true or false', '{boolean}', null, null)
+    ) k(name, needed, types, low, high) on k.name = g.key
   loop
     if v_setting.needed is null then
       perform signalbox._refuse(left(v_setting.key, 60),
@@ -27,12 +27,7 @@ begin
     elsif v_setting.key <> 'filter' and p_group.queue_id is null then
       perform signalbox._refuse(v_setting.key, format('is a setting of subscriptions: the group %s feeds no queue',
         quote_literal(p_group.name)));
-    elsif case v_setting.key
-      when 'filter' then v_setting.type <> 'string'
-      when 'paused' then v_setting.type <> 'boolean'
-      when 'delay_seconds' then v_setting.type not in ('null', 'number')
-      else v_setting.type <> 'number'
-    end then
+    elsif v_setting.type <> all(v_setting.types) then
       perform signalbox._refuse(v_setting.key, format('is %s: it must be %s', left(v_setting.value::text, 120),
         v_setting.needed));
     elsif v_setting.type = 'number' and not (
