@@ -16,9 +16,9 @@ begin
     from jsonb_each(coalesce(p_settings, '{}')) g
     left join (values
       ('filter', 'text', array['string'], null, null),
-      ('queue_window', 'a whole number', '{number}', 1, 100000),
-      ('delay_seconds', 'null or a number', '{null,number}', 0, 31536000),
-      ('paused', 'true or false', '{boolean}', null, null)
+      ('queue_window', 'a whole number', array['number'], 1, 100000),
+      ('delay_seconds', 'null or a number', array['null', 'number'], 0, 31536000),
+      ('paused', 'true or false', array['boolean'], null, null)
     ) k(name, needed, types, low, high) on k.name = g.key
   loop
     if v_setting.needed is null then
