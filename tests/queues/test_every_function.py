@@ -673,7 +673,8 @@ CALLS: dict[str, tuple[str, Any]] = {
         Refusal("SB400"),
     ),
     "_preview_filter": (
-        "(select p.examined from signalbox.stream s, signalbox._preview_filter(s, %(group_id)s, '{}', '{}') p)",
+        "p.examined from signalbox.stream s, signalbox._preview_filter(s, %(group_id)s, '{}', '{}') p"
+        + " where s.name = %(stream)s",
         1,
     ),
     "list_groups": ("(select name from signalbox.list_groups(%(stream)s))", "g"),
