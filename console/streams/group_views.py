@@ -142,7 +142,8 @@ def _set_paused(request: HttpRequest, name: str, group: str, paused: bool, done:
     found = find(name, group)
     subscriptions.check(request, found)
     if found.queue_id is None:
-        raise Http404(f"The group {group} sends to no queue.")
+        tell(request, False, done, f"the group {group} sends to no queue")
+        return redirect("group", name, group)
     change = streams.configure_group(name, group, {"paused": paused}, actor=request.user.get_username())
     tell(request, change.changed, done, refused)
     return redirect("subscriptions")

@@ -674,7 +674,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_preview_filter": (
         "p.examined from signalbox.stream s, signalbox._preview_filter(s, %(group_id)s, '{}', '{}') p"
-        + " where s.name = %(stream)s",
+        " where s.name = %(stream)s",
         1,
     ),
     "list_groups": ("(select name from signalbox.list_groups(%(stream)s))", "g"),

@@ -129,7 +129,8 @@ def test_a_filter_is_changed_after_a_preview(admin: Browser, log: Log) -> None:
         "only large ones",
         {"filter": {"before": "", "after": "payload.n:>=3"}},
     )
-    assert admin.post(f"/streams/{log.name}/groups/slow/pause").status_code == 404
+    admin.post(f"/streams/{log.name}/groups/slow/pause")
+    assert "the group slow sends to no queue" in admin.see(f"/streams/{log.name}/groups/slow").text
 
 
 def test_a_subscription_of_a_stream_is_paused_and_gets_a_window(admin: Browser, log: Log, engine: Engine) -> None:
