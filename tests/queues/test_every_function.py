@@ -673,8 +673,10 @@ CALLS: dict[str, tuple[str, Any]] = {
         Refusal("SB400"),
     ),
     "_preview_filter": (
-        "p.examined from signalbox.stream s, signalbox._preview_filter(s, %(group_id)s, '{}', '{}') p"
-        " where s.name = %(stream)s",
+        (
+            "(signalbox._preview_filter(s, %(group_id)s, '{}', '{}')).examined from signalbox.stream s"
+            " where s.name = %(stream)s"
+        ),
         1,
     ),
     "list_groups": ("(select name from signalbox.list_groups(%(stream)s))", "g"),
