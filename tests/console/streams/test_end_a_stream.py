@@ -38,7 +38,9 @@ def test_a_stream_is_renamed_and_deleted_by_clicks(admin: Browser, viewer: Brows
     assert AuditEvent.objects.get(action="stream.delete", details__stream=new).reason == "old"
 
 
-def test_a_stream_is_renamed_and_deleted_from_a_terminal(log: Log, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stream_is_renamed_and_deleted_from_a_terminal(
+    commits: None, log: Log, capsys: pytest.CaptureFixture[str]
+) -> None:
     new = f"{log.name}-new"
     call_command("streams", "rename", log.name, new, "--check")
     assert "the old name is refused at once" in capsys.readouterr().out
