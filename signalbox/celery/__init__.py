@@ -6,7 +6,7 @@ Importing this package registers both. Where Signalbox is installed, kombu and C
 
 from contextlib import suppress
 
-import signalbox.celery_scheme
+import signalbox.celery_scheme  # noqa: F401 - it registers the scheme with kombu
 from signalbox.celery.channel import Channel
 from signalbox.celery.transport import Transport
 
