@@ -80,7 +80,7 @@ class SettingsForm(ReviewedForm):
     def groups(self) -> list[FieldGroup]:
         """List the settings under their headings, without those that have their own verbs.
 
-        In a refused form, groups without an error or a change are folded.
+        In a refused form, groups without an error or a change are closed.
         """
         groups = {heading: [name for name in names if name not in NOT_IN_FORM] for heading, names in HEADINGS.items()}
         touched = {*self.errors, *self.changed_data} if self.is_bound and self.errors else set(self.fields)
