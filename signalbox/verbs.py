@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, Unpack
 
-from signalbox.bodies import BodyStore, with_body
 from signalbox.calls import captures, consumer_groups, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
 from signalbox.calls.consumer_groups import GroupChange, GroupInfo, Moved, Point, StreamMessage, last_of_each
@@ -28,6 +27,7 @@ from signalbox.calls.settling import NackOptions, SettledWait
 from signalbox.calls.streams import Place, StreamInfo
 from signalbox.calls.subscriptions import Subscription
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
+from signalbox.payloads.bodies import BodyStore, with_body
 from signalbox.tracing.spans import received
 
 

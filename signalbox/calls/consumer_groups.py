@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from signalbox import arguments
-from signalbox.binary import decoded
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, Row, Wait, only_value, statement
 from signalbox.calls.request import Request, Requests, address, array, document, given, number_in, waits
 from signalbox.calls.streams import wire_settings
+from signalbox.payloads.binary import decoded
+from signalbox.payloads.unreadable import Unreadable, decode_contents
 from signalbox.tracing.attributes import Marked
-from signalbox.unreadable import Unreadable, decode_contents
 
 #: The point at which a new group begins, or a moved group goes on.
 Point = Literal["beginning", "end", "time", "offset"]

@@ -11,7 +11,7 @@ from signalbox import arguments
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, each_or_none, only_value, statement
 from signalbox.calls.request import Request, Requests, address, array, document, every_page, given, number_in
-from signalbox.payloads import encode_attributes, encode_payload, encode_payloads
+from signalbox.payloads.encoding import encode_attributes, encode_payload, encode_payloads
 from signalbox.tracing.attributes import trace_id_of
 from signalbox.tracing.context import carried
 

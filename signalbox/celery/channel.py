@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from amqp.protocol import queue_declare_ok_t
 from kombu.transport.base import to_rabbitmq_queue_arguments
 
+from signalbox.calls.sending import SendOptions
 from signalbox.celery import calls, envelopes
 from signalbox.celery.calls import engine_name
 from signalbox.celery.consuming import ConsumingChannel
 from signalbox.celery.mailboxes import Mailbox
-from signalbox.errors import QueueNotFound
+from signalbox.errors import InvalidArgument, QueueNotFound
 
 
 class Channel(ConsumingChannel):
@@ -142,13 +144,19 @@ class Channel(ConsumingChannel):
 
     def _send(self, queue: str, message: dict[str, Any]) -> None:
         headers = message.get("headers") or {}
-        self.verbs.send(
-            queue,
-            message,
+        options = SendOptions(
             attributes=envelopes.attributes_of(headers),
             priority=self._get_message_priority(message),
             delay_seconds=envelopes.delay_of(headers),
+            expires_at=envelopes.end_of(message, datetime.now(UTC)),
         )
+        try:
+            self.verbs.send(queue, message, **options)
+        except InvalidArgument as error:
+            if error.field != "expires_at":
+                raise
+            options["expires_at"] = None  # it ends before its delay does, and is refused when it is received
+            self.verbs.send(queue, message, **options)
 
     # Kombu's bodies
 

@@ -263,7 +263,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         name = self.leases.name_of(delivery_tag)
         self.qos.reject(delivery_tag)
         if requeue and getattr(message, "is_put_off", not self.options.requeue_counts):
-            self.leases.put_off(delivery_tag)
+            self.leases.put_off(delivery_tag, None if self.transport.is_driven else self.verbs)
         elif requeue:
             generic = {"error_class": "Requeued", "error": f"{name} was given back: its worker could not finish it."}
             self.leases.fail(delivery_tag, **(failure or generic))

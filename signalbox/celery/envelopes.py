@@ -10,13 +10,13 @@ import base64
 import json
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from signalbox.binary import json_value
 from signalbox.errors import InvalidArgument, MessageUnreadable
 from signalbox.messages import Message
-from signalbox.payloads import encode
+from signalbox.payloads.binary import json_value
+from signalbox.payloads.encoding import encode
 
 #: The encodings of a stored body, by its property body_encoding.
 AS_JSON = "json"
@@ -135,14 +135,24 @@ def priority_of(payload: Mapping[str, Any]) -> int:
     return priority if isinstance(priority, int) else 0
 
 
+def lifetime_of(payload: Any) -> float | None:
+    """Seconds for which a message may be delivered after it was published; None: as long as its queue keeps it."""
+    expiration = payload["properties"].get("expiration") if is_envelope(payload) else None
+    return int(expiration[:15]) / 1000 if isinstance(expiration, str) and expiration.isdecimal() else None
+
+
+def end_of(payload: Mapping[str, Any], now: datetime) -> datetime | None:
+    """Return the time at which a message that is published now expires, if that is a limit that the engine takes."""
+    seconds = lifetime_of(payload)
+    return now + timedelta(seconds=seconds) if seconds and seconds <= MAX_DELAY_SECONDS else None
+
+
 def is_expired(message: Message) -> bool:
-    """Return whether the message was published with an expiration, in milliseconds, that is over."""
-    if not is_envelope(message.payload):
+    """Return whether a message that is no task is delivered after its end; a worker revokes its tasks itself."""
+    seconds = lifetime_of(message.payload)
+    if seconds is None or (message.payload.get("headers") or {}).get("expires"):
         return False
-    expiration = message.payload["properties"].get("expiration")
-    if not isinstance(expiration, str) or not expiration.isdecimal():
-        return False
-    return message.sent_at.timestamp() + int(expiration[:18]) / 1000 <= time.time()
+    return message.sent_at.timestamp() + seconds <= time.time()
 
 
 def described(payload: Any, message_id: int) -> dict[str, Any]:

@@ -127,14 +127,19 @@ class Leases:
             self._start()
         self._news.set()
 
-    def put_off(self, handle: str) -> None:
-        """Let a delivery that the consumer requeued be delivered again, without a failure, however often."""
+    def put_off(self, handle: str, client: Client | None = None) -> None:
+        """Let a delivery that the consumer requeued be delivered again, without a failure, however often.
+
+        With a client it can be received when this returns, unless the database is lost.
+        """
         with self._lock:
             if self._held.pop(handle, None) is None:
                 return
-            self._deferrals.append(handle)
-            self._start()
-        self._news.set()
+        if client is None or not _is_deferred(client, handle):
+            with self._lock:
+                self._deferrals.append(handle)
+                self._start()
+            self._news.set()
 
     def give_back(self, handles: Iterable[str]) -> None:
         """Give back deliveries that were not begun: another consumer may have them, and no failure is recorded."""
@@ -306,6 +311,14 @@ class Leases:
                     lost.append(lease.name)
         for name in lost:
             logger.warning("The lease of %s has ended while it was held: it will be delivered again", name)
+
+
+def _is_deferred(client: Client, handle: str) -> bool:
+    try:
+        client.defer(handle, 0)
+    except (psycopg.Error, SignalboxError):
+        return False
+    return True
 
 
 _shared: dict[tuple[int, str, str], Leases] = {}

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from signalbox.binary import json_value
 from signalbox.calls.consumer_groups import StreamMessage
 from signalbox.cli.command import (
     DONE,
@@ -27,7 +26,8 @@ from signalbox.cli.command import (
     settings_of,
 )
 from signalbox.errors import InvalidArgument
-from signalbox.unreadable import Unreadable
+from signalbox.payloads.binary import json_value
+from signalbox.payloads.unreadable import Unreadable
 from signalbox.verbs import Verbs
 
 _POINTS = ("beginning", "end", "time", "offset")

@@ -1,5 +1,6 @@
 -- put_mail(mailbox, body): put a message into a mailbox. Returns false when there is none: then no process needs the
--- message. Where the mailbox was empty its owner is notified after the commit, with mail/<id> on the channel
+-- message. It is kept for the mail_seconds of the mailbox, or less by its own properties.expiration, in milliseconds, as
+-- AMQP writes it. Where the mailbox was empty its owner is notified after the commit, with mail/<id> on the channel
 -- signalbox_ready; NOTIFY takes a lock of the whole server, and one notification is enough. Indexes: mailbox_name_key,
 -- mail_pkey.
 create or replace function signalbox.put_mail(mailbox text, body jsonb) returns boolean
@@ -11,6 +12,8 @@ as $$
 #variable_conflict use_column
 declare
   v_mailbox signalbox.mailbox;
+  v_own_seconds double precision := substring(put_mail.body #>> '{properties,expiration}' from '^[0-9]{1,15}$')::float8
+    / 1000;
 begin
   if put_mail.body is null or octet_length(put_mail.body::text) > 1048576 then
     perform signalbox._refuse('body', 'must be a JSON value of at most 1048576 bytes');
@@ -24,6 +27,10 @@ begin
     perform pg_notify('signalbox_ready', 'mail/' || v_mailbox.mailbox_id);
   end if;
   insert into signalbox.mail (mailbox_id, body, expires_at)
-  values (v_mailbox.mailbox_id, put_mail.body, clock_timestamp() + v_mailbox.mail_seconds * interval '1 second');
+  values (
+    v_mailbox.mailbox_id,
+    put_mail.body,
+    clock_timestamp() + least(v_mailbox.mail_seconds, v_own_seconds) * interval '1 second'
+  );
   return true;
 end $$;

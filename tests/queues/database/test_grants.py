@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from queues.database import grants
 from queues.errors import InvalidArgument
 from signalbox import Client
-from signalbox.bodies import FileBodies
+from signalbox.payloads.bodies import FileBodies
 from tests.races.sessions import until
 
 Connect = Callable[..., psycopg.Connection[Any]]

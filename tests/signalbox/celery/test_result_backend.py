@@ -8,6 +8,7 @@ import uuid
 import psycopg
 import pytest
 from celery import Celery, chord, group
+from celery.exceptions import TaskRevokedError
 from celery.exceptions import TimeoutError as TimedOut
 from celery.result import AsyncResult, GroupResult
 
@@ -106,7 +107,7 @@ def test_parts_that_end_at_once_are_each_counted_once(backend: ResultBackend) ->
     assert set(counts) == set(range(1, len(parts) + 1))
 
 
-def test_workers_run_a_group_and_a_chord(shop: Shop, dsn: str) -> None:
+def test_workers_run_a_group_and_a_chord_and_revoke_what_has_expired(shop: Shop, dsn: str) -> None:
     shop.conf["result_backend"] = broker_url(dsn)
     shop.start_worker("--concurrency=2", "--pool=threads")
     tasks = shop.app.tasks
@@ -117,6 +118,9 @@ def test_workers_run_a_group_and_a_chord(shop: Shop, dsn: str) -> None:
     assert added.get(timeout=120) == [1, 2, 3, 4, 5]
     whole = chord(numbers, tasks["shop.total"].s("chord").set(queue=shop.queue), app=shop.app).apply_async()
     assert whole.get(timeout=120) == 15
+    late = numbers[0].apply_async(countdown=0.2, expires=0.1)
+    with pytest.raises(TaskRevokedError):
+        late.get(timeout=120)
 
 
 @pytest.mark.parametrize("url", ["redis://here", "signalbox://user@host:port:port/db?bad", "signalbox"])

@@ -94,27 +94,69 @@ def test_a_requeue_by_no_worker_is_no_failure(
     monkeypatch.delitem(sys.modules, "celery.worker.control", raising=False)
     queue = open_connection(max_receives=2, polling_interval=0.02).SimpleQueue(name)
     queue.put({"n": 1})
-    counts = []
-    for _ in range(4):
-        message = queue.get(timeout=60)
-        counts.append(message.delivery_info["receive_count"])
+    message = queue.get(timeout=60)
+    counts = [message.delivery_info["receive_count"]]
+    for _ in range(3):
         message.requeue()
-    queue.get(timeout=60).ack()
+        message = queue.get_nowait()
+        counts.append(message.delivery_info["receive_count"])
+    message.ack()
 
     assert counts == [1, 2, 3, 4]
     message_id = message.delivery_info["message_id"]
     wait_until(lambda: client.message_outcome(message_id).outcome == "acked")
 
 
-def test_an_expired_message_is_not_delivered(open_connection: Open, name: str) -> None:
-    queue = open_connection().SimpleQueue(name)
-    queue.put({"n": 1}, expiration=0.001)
+def test_a_message_ends_with_its_expiration(open_connection: Open, name: str, client: Client) -> None:
+    connection = open_connection()
+    queue, mailbox = connection.SimpleQueue(name), connection.SimpleBuffer(f"{name}-mail")
+    for box in (queue, mailbox):
+        box.put({"n": 1}, expiration=0.3)
+        box.put({"n": 2}, expiration=3600)
+    with client._connections.borrow() as own:
+        sent = (
+            "select message_id from signalbox.message join signalbox.queue using (queue_id) where name = %s order by 1"
+        )
+        first, _ = (row[0] for row in own.execute(sent, [name]))
+        over = "select clock_timestamp() > expires_at from signalbox.message where message_id = %s"
+        wait_until(lambda: own.execute(over, [first]).fetchone()[0])
+
+    assert [box.get(timeout=60).payload for box in (queue, mailbox)] == [{"n": 2}, {"n": 2}]
+    assert client.message_outcome(first).outcome == "expired"
+
+
+def test_a_message_that_ends_before_it_is_due_is_not_delivered(open_connection: Open, name: str) -> None:
+    queue = open_connection(queue_settings={"delay_seconds": 0.2}).SimpleQueue(name)
+    queue.put({"n": 1}, expiration=0.1)
     queue.put({"n": 2}, expiration=3600)
-    wait_until(lambda: queue.qsize() == 2)
 
     message = queue.get(timeout=60)
     assert message.payload == {"n": 2}
     message.ack()
+
+
+@pytest.mark.parametrize(
+    ("address", "port"),
+    [
+        ("signalbox://shop@db.example:6000/shop", 6000),
+        ("signalbox:///shop?host=/run/postgresql&port=6001", 6001),
+        ("signalbox://db1:6002,db2:6003/shop", None),
+        ("signalbox://db.example/shop", None),
+        ("redis://db.example:6004/0", 6004),
+    ],
+)
+def test_a_connection_names_the_port_of_its_address(address: str, port: int | None) -> None:
+    assert Connection(address).port == port
+
+
+def test_an_address_of_a_list_does_not_get_the_port_of_another() -> None:
+    connection = Connection(["signalbox://db1:6000/shop", "signalbox://db2/shop", "signalbox://db3:6001/shop"])
+    ports = [connection.port]
+    for _ in range(2):
+        connection.maybe_switch_next()
+        ports.append(connection.port)
+
+    assert ports == [6000, None, 6001]
 
 
 def test_a_mailbox_delivers_by_priority(open_connection: Open, name: str) -> None:
