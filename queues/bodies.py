@@ -16,8 +16,8 @@ from django.conf import settings
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
-from signalbox.bodies import FileBodies, name_of
 from signalbox.errors import BodyMissing, InvalidArgument
+from signalbox.payloads.bodies import FileBodies, name_of
 
 ALIAS = "bodies"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models
 
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 
 class ReadOnlyError(TypeError):

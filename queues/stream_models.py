@@ -52,6 +52,8 @@ class ConsumerGroup(DataPlaneModel, table="consumer_group"):
     )
     queue_window = models.IntegerField(null=True)
     filter = models.TextField()
+    paused = models.BooleanField()
+    delay_seconds = models.FloatField(null=True)
 
     def __str__(self) -> str:
         return self.name

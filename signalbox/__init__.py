@@ -2,7 +2,6 @@
 
 from signalbox.async_client import AsyncClient
 from signalbox.async_verbs import AsyncVerbs
-from signalbox.bodies import BodyStore, FileBodies
 from signalbox.calls.consumer_groups import GroupInfo, StreamMessage
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import Sent
@@ -39,8 +38,9 @@ from signalbox.errors import (
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
+from signalbox.payloads.bodies import BodyStore, FileBodies
+from signalbox.payloads.unreadable import Unreadable
 from signalbox.sender import Sender
-from signalbox.unreadable import Unreadable
 from signalbox.verbs import Verbs
 from signalbox.version import __version__
 

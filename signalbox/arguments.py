@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from signalbox.errors import InvalidArgument
-from signalbox.payloads import encode
+from signalbox.payloads.encoding import encode
 
 #: The highest priority of a message: the largest smallint of PostgreSQL.
 MAX_PRIORITY = 32_767

@@ -13,7 +13,6 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from signalbox.async_verbs import AsyncDatabaseVerbs
-from signalbox.bodies import BodyStore, Parcel, parcels_of, upload
 from signalbox.calls import receiving, sending
 from signalbox.calls.call import Call, T, Wait
 from signalbox.client import LOOK_SECONDS
@@ -22,6 +21,7 @@ from signalbox.connections.async_connections import AsyncSource, connections_of,
 from signalbox.connections.listening import AsyncWaiter, shared_listener, stream_key
 from signalbox.connections.reconnect import jittered
 from signalbox.errors import translated
+from signalbox.payloads.bodies import BodyStore, Parcel, parcels_of, upload
 
 
 class AsyncClient(AsyncDatabaseVerbs):

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, Unpack
 
-from signalbox.bodies import BodyStore, with_body
 from signalbox.calls import captures, consumer_groups, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
-from signalbox.calls.consumer_groups import GroupInfo, Moved, Point, StreamMessage, last_of_each
+from signalbox.calls.consumer_groups import GroupChange, GroupInfo, Moved, Point, StreamMessage, last_of_each
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions, Sent
 from signalbox.calls.settling import NackOptions, SettledWait
 from signalbox.calls.streams import Place, StreamInfo
 from signalbox.calls.subscriptions import Subscription
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
+from signalbox.payloads.bodies import BodyStore, with_body
 from signalbox.tracing.spans import received
 
 
@@ -279,6 +279,15 @@ class AsyncVerbs:
         committed and counted.
         """
         return await self._run(consumer_groups.set_group_filter(stream, group, filter))
+
+    async def configure_group(
+        self, stream: str, group: str, settings: Mapping[str, object], *, dry_run: bool = False
+    ) -> GroupChange:
+        """Change the named settings of a consumer group; with `dry_run`, only answer what would change.
+
+        `filter` selects what is read. A subscription also has `queue_window`, `delay_seconds` and `paused`.
+        """
+        return await self._run(consumer_groups.configure_group(stream, group, settings, dry_run))
 
     async def list_groups(self, stream: str) -> list[GroupInfo]:
         """List the consumer groups of the stream by name, and how far each has read."""

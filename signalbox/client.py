@@ -10,7 +10,6 @@ from typing import Any
 import psycopg
 from psycopg.rows import tuple_row
 
-from signalbox.bodies import BodyStore, Parcel, parcels_of, upload
 from signalbox.calls import receiving, sending
 from signalbox.calls.call import Call, T, Wait
 from signalbox.connections import pooling
@@ -18,6 +17,7 @@ from signalbox.connections.connections import Source, connections_of, one_transa
 from signalbox.connections.listening import Waiter, shared_listener, stream_key
 from signalbox.connections.reconnect import jittered
 from signalbox.errors import translated
+from signalbox.payloads.bodies import BodyStore, Parcel, parcels_of, upload
 from signalbox.verbs import DatabaseVerbs
 
 #: The longest pause between two receives of a long poll, in seconds: a wake-up may be lost, and the end of a delay or

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Self, get_args
 
-from signalbox.binary import decoded, json_value
+from signalbox.payloads.binary import decoded, json_value
+from signalbox.payloads.unreadable import Unreadable
 from signalbox.tracing.attributes import Marked
-from signalbox.unreadable import Unreadable
 
 #: The outcome of a nack; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]

@@ -13,6 +13,8 @@ from tests.house.imports import cycles, imports
 # Cycles that are still to be cut; the list only shrinks.
 KNOWN_CYCLES: tuple[set[str], ...] = ()
 PROJECT = Path(__file__).resolve().parents[1]
+ROOMS = ("console", "dlq", "metrics", "pipeline", "queues", "signalbox", "dashboards")
+MAX_MODULES = 15
 TOOLS = Path(sys.executable).parent
 
 
@@ -27,6 +29,14 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     found = cycles(imports())
 
     assert [cycle for cycle in found if not any(set(cycle) <= known for known in KNOWN_CYCLES)] == []
+
+
+def test_no_folder_of_the_product_has_more_modules_than_a_reader_takes_in() -> None:
+    """Migrations are read one by one, in the order of their numbers."""
+    folders = {path.parent for room in ROOMS for path in (PROJECT / room).rglob("*.py")}
+    sizes = {str(one.relative_to(PROJECT)): len(list(one.glob("*.py"))) for one in folders if one.name != "migrations"}
+
+    assert {folder: size for folder, size in sizes.items() if size > MAX_MODULES} == {}
 
 
 def test_a_cycle_is_found_and_named_once() -> None:

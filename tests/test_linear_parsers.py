@@ -49,13 +49,14 @@ from dlq.search import message_list
 from metrics.alerts import receiving
 from pipeline.replay import documents
 from queues.control.as_code import document as as_code
-from signalbox import arguments, payloads, unreadable
+from signalbox import arguments
 from signalbox.calls import problems
 from signalbox.calls.sending import send_batch
 from signalbox.celery import calls, envelopes
 from signalbox.cli import command
 from signalbox.messages import Message
-from signalbox.payloads import MAX_DIGITS
+from signalbox.payloads import encoding, unreadable
+from signalbox.payloads.encoding import MAX_DIGITS
 from signalbox.tracing import attributes, context
 from signalbox.worker.processes.frames import Frames, pack
 from tests.growth import SHORTEST_SECONDS, SIZES_OF_REQUESTS, assert_linear, measure
@@ -199,7 +200,7 @@ YAML_SIZES = (1_250, 10_000, 80_000)  # its reader, in Python, takes a second fo
 def read_json_and_send(text: str) -> None:
     """Parse and refuse a request with this body."""
     try:
-        payloads.encode(read_json(text.encode()))
+        encoding.encode(read_json(text.encode()))
     except Exception as error:
         problem_of(error).response()
 
@@ -390,7 +391,7 @@ def test_runs_of_digits() -> None:
     def runs_of(digits: int) -> Callable[[int], str]:
         return lambda size: ("1" * digits + " ") * (size // digits)
 
-    short, long = (measure(payloads.encode, runs_of(digits)(2_000_000)) for digits in (9, MAX_DIGITS - 1))
+    short, long = (measure(encoding.encode, runs_of(digits)(2_000_000)) for digits in (9, MAX_DIGITS - 1))
 
     assert long <= max(3 * short, SHORTEST_SECONDS)
 

@@ -50,7 +50,7 @@ def build() -> None:
         streams.create_group(STREAM, group, point="beginning", actor="demo")
     for queue, text in FEEDS.items():
         streams.create_group(STREAM, f"to-{queue}", queue=queue, actor="demo")
-        streams.set_group_filter(STREAM, f"to-{queue}", text, actor="demo")
+        streams.configure_group(STREAM, f"to-{queue}", {"filter": text}, actor="demo")
 
 
 def run() -> None:

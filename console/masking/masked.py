@@ -22,7 +22,7 @@ from dlq.search.message_list import MessageRow
 from dlq.search.pages import Page
 from queues.messages.story import Body, Story
 from queues.models import Failure, Queue
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 
 def dead_letters(rows: Sequence[DeadLetterRow]) -> list[DeadLetterRow]:

@@ -10,8 +10,8 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from signalbox import binary
-from signalbox.unreadable import Unreadable
+from signalbox.payloads import binary
+from signalbox.payloads.unreadable import Unreadable
 
 EXCERPT_CHARACTERS = 240  # of the at most 2 KB that a list carries, what one line can show
 HEX_BYTES = 4_096

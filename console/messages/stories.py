@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from console.access import roles
 from console.queues.head import QueueHead
 from queues.messages.story import Story, read_story
-from signalbox.binary import content_type_of
+from signalbox.payloads.binary import content_type_of
 
 
 def known_story(request: HttpRequest, head: QueueHead, message_id: int, permission: str) -> Story:

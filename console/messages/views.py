@@ -48,10 +48,10 @@ from queues.messages.lists import State, is_ascending
 from queues.messages.rescheduling import MAX_AT_ONCE
 from queues.messages.story import Standing, Story, queues_of, read_story
 from queues.settings import MAX_SECONDS
-from signalbox import binary
 from signalbox.arguments import MAX_PRIORITY
-from signalbox.bodies import read_body
-from signalbox.unreadable import decode
+from signalbox.payloads import binary
+from signalbox.payloads.bodies import read_body
+from signalbox.payloads.unreadable import decode
 
 LABELS = {
     State.READY: "Ready",

@@ -31,7 +31,7 @@ from dlq.filters import FilterError
 from metrics.diagnosis import Diagnosis
 from metrics.reading.xmin_holders import Holder, read_holders
 from queues.counters.queue_numbers import QueueNumbers
-from queues.history.last_hour import sparklines
+from queues.history.last_hour import dead_lettered, sparklines
 from queues.reach import SYSTEM_TENANT
 
 KEYS = {
@@ -65,6 +65,8 @@ class Row:
     numbers: QueueNumbers
     verdict: Verdict
     ready_history: Sequence[float | None]
+    died: int
+    """Messages that became dead letters in the last ten minutes."""
     diagnosis: Diagnosis
     cells: Sequence[Held]
     """What each cell holds of a placed queue."""
@@ -93,6 +95,8 @@ def show(request: HttpRequest) -> HttpResponse:
     start = start if start < len(selected) else 0
     holders, firing = read_holders(), alert_lines.loud(request)
     cells = beside.read(request)
+    rows = _rows(arranged.rows[start : start + most], holders, cells)
+    hidden = 0 if text else sum(not _is_to_be_seen(one, ()) for one in now.queues)
     return render_page(
         request,
         "overview/show.html",
@@ -105,11 +109,12 @@ def show(request: HttpRequest) -> HttpResponse:
             "watchdog_missed_since": alert_lines.watchdog_missed_since(),
             "awaiting": approval_views.job_counts(request)[1],
             "old_snapshot": None if is_scoped(request.user) else old_snapshots.warning(holders),
-            "rows": _rows(arranged.rows[start : start + most], holders, cells),
+            "rows": rows,
+            "died": sum(row.died for row in rows) if len(rows) + hidden == len(now.queues) else None,
             "fleet": cells,
             "sort": arranged.links,
             "selected": len(selected),
-            "hidden": sum(not _is_to_be_seen(one, ()) for one in now.queues) if not text else 0,
+            "hidden": hidden,
             "pager": _pager(request, start, len(selected), most),
             "bar": FilterBar(
                 text=text,
@@ -176,6 +181,7 @@ def _rows(standings: Sequence[Standing], holders: Sequence[Holder], cells: Besid
             one.numbers,
             one.verdict,
             [point.ready for point in histories[queue_id]],
+            dead_lettered(histories[queue_id]),
             explained[queue_id],
             cells.of_queue(one.numbers.name) if cells else (),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 
@@ -38,6 +38,14 @@ def _queue_name(more_help: str = "", label: str | None = None) -> forms.RegexFie
     )
 
 
+class FieldGroup(NamedTuple):
+    """The fields under one heading of a form."""
+
+    heading: str
+    fields: list[forms.BoundField]
+    is_folded: bool
+
+
 class SettingsForm(ReviewedForm):
     """A form for the settings of a queue."""
 
@@ -69,10 +77,16 @@ class SettingsForm(ReviewedForm):
         """Return the name of the queue that has these settings."""
         return self.queue.name if self.queue else str(self.cleaned_data.get("name", ""))
 
-    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """List the settings under their headings, without those that have their own verbs."""
+    def groups(self) -> list[FieldGroup]:
+        """List the settings under their headings, without those that have their own verbs.
+
+        In a refused form, groups without an error or a change are closed.
+        """
+        groups = {heading: [name for name in names if name not in NOT_IN_FORM] for heading, names in HEADINGS.items()}
+        touched = {*self.errors, *self.changed_data} if self.is_bound and self.errors else set(self.fields)
         return [
-            (heading, [self[name] for name in group if name not in NOT_IN_FORM]) for heading, group in HEADINGS.items()
+            FieldGroup(heading, [self[name] for name in names], touched.isdisjoint(names))
+            for heading, names in groups.items()
         ]
 
 

@@ -38,7 +38,7 @@ from dlq.search.pages import PAGE_ROWS
 from metrics.alerts import alert_list
 from queues.control import queues
 from queues.counters.groups import Lane, read_lanes
-from queues.history.last_hour import HistoryPoint, sparklines
+from queues.history.last_hour import HistoryPoint, dead_lettered, sparklines
 from queues.models import Failure
 
 # What the charts may show -> (label, points of history, points per drawn point).
@@ -74,9 +74,11 @@ def _history(request: HttpRequest, head: QueueHead) -> dict[str, object]:
     span = span if span in SPANS else "10m"
     _, points, step = SPANS[span]
     history = sparklines([head.numbers.queue_id], points)[head.numbers.queue_id]
+    died = dead_lettered(history[-SPANS["10m"][1] :])
     history = [_merged(history[start : start + step]) for start in range(0, len(history), step)]
     return {
         "charts": _charts(history, head.queue.alert_oldest_age_seconds),
+        "died": died,
         "span": span,
         "spans": [(value, label) for value, (label, _, _) in SPANS.items()],
     }

@@ -19,7 +19,7 @@ from console.web.forms.fields import reason_field, refusals, tell
 from console.web.htmx import render_page
 from console.web.sidebar import Badge, once_a_request
 from console.web.wording import plural
-from dlq.jobs import approvals, lifecycle
+from dlq.jobs import approvals
 from dlq.jobs.models import Job
 from dlq.search.reach import JobThing
 
@@ -41,21 +41,12 @@ def job_counts(request: HttpRequest) -> tuple[int, int]:
     return (0, 0) if is_scoped(request.user) else approvals.counts()
 
 
-def under_way(request: HttpRequest) -> Badge:
-    """Count the active redrives."""
-    count = job_counts(request)[0]
-    return Badge(count, f"{plural(count, 'active redrive')}")
-
-
-def awaiting(request: HttpRequest) -> Badge:
-    """Count the jobs that await approval."""
-    count = job_counts(request)[1]
-    return Badge(count, f"{plural(count, 'job')} awaiting approval")
-
-
-def is_wanted(request: HttpRequest) -> bool:
-    """Return whether the sidebar shows *Approvals*: some jobs need approval, or a job awaits it."""
-    return lifecycle.some_need_approval() or bool(job_counts(request)[1])
+def open_jobs(request: HttpRequest) -> Badge:
+    """Count the active redrives and the jobs that await approval."""
+    active, awaiting = job_counts(request)
+    words = [plural(active, "active redrive")] if active or not awaiting else []
+    words += [f"{plural(awaiting, 'job')} awaiting approval"] if awaiting else []
+    return Badge(active + awaiting, ", ".join(words))
 
 
 @require_safe

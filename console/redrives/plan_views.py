@@ -38,7 +38,7 @@ from queues.database.query import Query
 from queues.dead_letters.rows import dead_letter_samples
 from queues.errors import QueueNotFound, SignalboxError
 from queues.models import Queue
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 MAX_QUEUES_OFFERED = 1_000
 PACES = (10, 50, 500)

@@ -30,16 +30,8 @@ urlpatterns = [
 
 JOBS = ("redrive", "removals", "purge", "deletion", "undos", "undo", "approvals")
 register(
-    Item(Group.OPERATE, 10, "Jobs", "redrives", "jobs", JOBS, approval_views.under_way),
-    Item(
-        Group.OPERATE,
-        20,
-        "Approvals",
-        "approvals",
-        "approvals",
-        badge=approval_views.awaiting,
-        is_wanted=approval_views.is_wanted,
-    ),
+    Item(Group.OPERATE, 10, "Jobs", "redrives", "jobs", JOBS, approval_views.open_jobs),
+    Item(Group.OPERATE, 20, "Approvals", "approvals", "approvals", has_line=False),
     Item(Group.ADMIN, 25, "Approval rules", "approvals_rules", "rules"),
 )
 markers.register(marks_of_redrives)

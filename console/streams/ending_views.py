@@ -40,12 +40,12 @@ def rename(request: HttpRequest, name: str) -> HttpResponse:
     if form.is_bound and request.method != "POST":
         form.errors.pop("reason", None)  # required only with the button that renames
     asked = form.cleaned_data.get("new_name") if form.is_bound else None
-    stays = _stays(stream, asked, roles.may(request.user, "administer")) if asked else []
+    stays = stays_of(stream, asked, roles.may(request.user, "administer")) if asked else []
     context = {"title": f"Rename · {name}", "stream": stream, "form": form, "asked": asked, "stays": stays}
     return render_form(request, "streams/rename.html", context)
 
 
-def _stays(stream: Stream, new_name: str, administers: bool) -> list[str]:
+def stays_of(stream: Stream, new_name: str, administers: bool) -> list[str]:
     """List what keeps the old name until a person changes it."""
     rights = rights_changed(stream, new_name)
     told = rights if administers or not rights else [f"access by name prefix: {plural(len(rights), 'change')}"]
@@ -66,7 +66,7 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
             streams.delete_stream(name, actor=request.user.get_username(), reason=form.cleaned_data["reason"])
             notices.success(request, f"The stream {name} is deleted.")
             return redirect("streams")
-    context = {"title": f"Delete · {name}", "stream": stream, "form": form, "loss": _loss(stream)}
+    context = {"title": f"Delete · {name}", "stream": stream, "form": form, "loss": find_loss(stream)}
     return render_form(request, "streams/delete.html", context)
 
 
@@ -79,7 +79,8 @@ class Loss:
     obstacle: str
 
 
-def _loss(stream: Stream) -> Loss:
+def find_loss(stream: Stream) -> Loss:
+    """Find what a deletion of the stream would delete, and the obstacle to it."""
     kept = sum(one.last_position - one.first_position + 1 for one in streams.read_bounds(stream))
     groups = streams.read_groups(list(stream.groups.select_related("stream")))
     return Loss(kept, groups, streams.obstacle(stream))

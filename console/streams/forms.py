@@ -9,10 +9,10 @@ from typing import Any
 from django import forms
 
 from console.filters.moments import MomentField
-from console.web.forms.fields import JsonTextField, PlainFloatField, ReasonForm, measured
+from console.web.forms.fields import JsonTextField, PlainFloatField, ReasonForm, measured, seconds_field
 from console.web.forms.reviews import ReviewedForm
-from queues.settings import Setting
-from queues.stream_models import Stream
+from queues.settings import MAX_SECONDS, Setting
+from queues.stream_models import ConsumerGroup, Stream
 
 MAX_PAYLOAD_BYTES = 262_144
 NAME = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
@@ -141,17 +141,18 @@ class PointForm(forms.Form):
         return given
 
 
+def _filter() -> forms.CharField:
+    text = "Read only the messages that it selects, such as payload.total:>100 attr.region:eu. Empty: all."
+    return forms.CharField(required=False, max_length=2000, help_text=text)
+
+
 class GroupForm(PointForm):
     """A new consumer group, or a subscription that sends to a queue."""
 
     field_order = ("name", "point", "at", "queue")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
     point = _point("Begin at")
-    filter = forms.CharField(
-        required=False,
-        max_length=2000,
-        help_text="Read only the messages that it selects, such as payload.total:>100 attr.region:eu. Empty: all.",
-    )
+    filter = _filter()
     queue = forms.ChoiceField(
         required=False,
         help_text="Send the group's messages to this queue, where each has a lease, retries and dead letters.",
@@ -161,6 +162,33 @@ class GroupForm(PointForm):
         super().__init__(*args, **kwargs)
         choices = [("", "none: members read the stream"), *((name, name) for name in queues)]
         self.fields["queue"].choices = choices  # type: ignore[attr-defined]
+
+
+class GroupSettingsForm(ReasonForm):
+    """The settings of a group with the reason; only a subscription has those of its queue."""
+
+    field_order = ("filter", "queue_window", "delay_seconds", "reason")
+    filter = _filter()
+    queue_window = measured(
+        forms.IntegerField(
+            label="Window",
+            min_value=1,
+            max_value=100_000,
+            help_text="It sends while its queue holds fewer messages, delayed ones included.",
+        ),
+        "messages",
+    )
+    delay_seconds = seconds_field("Delay", "Empty: the delay of the queue.", MAX_SECONDS)
+
+    def __init__(self, *args: Any, group: ConsumerGroup, **kwargs: Any) -> None:
+        before = {name: getattr(group, name) for name in ("filter", "queue_window", "delay_seconds")}
+        super().__init__(*args, initial=before, **kwargs)
+        if group.queue_id is None:
+            del self.fields["queue_window"], self.fields["delay_seconds"]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings without the reason."""
+        return {name: value for name, value in self.cleaned_data.items() if name != "reason"}
 
 
 class SeekForm(PointForm, ReasonForm):

@@ -1,4 +1,4 @@
-"""Pages of one consumer group: its lag, creation, seek and deletion."""
+"""Pages of one consumer group: its lag, creation, settings, seek and deletion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.contrib import messages as notices
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console.access.roles import requires
 from console.access.subjects import STREAM
@@ -20,7 +20,7 @@ from console.charts.ranges import Range
 from console.charts.time_axis import TimeAxis
 from console.history.charts import Past, threshold_near
 from console.streams import subscriptions
-from console.streams.forms import GroupForm, SeekForm, TypedNameForm
+from console.streams.forms import GroupForm, GroupSettingsForm, SeekForm, TypedNameForm
 from console.streams.views import find as find_stream
 from console.web import wording
 from console.web.forms.fields import refusals, tell
@@ -32,7 +32,7 @@ from queues.control import streams
 from queues.errors import GroupNotFound, InvalidArgument
 from queues.history import stream_groups
 from queues.stream_models import ConsumerGroup, Stream
-from signalbox.calls.consumer_groups import Moved
+from signalbox.calls.consumer_groups import GroupChange, Moved
 
 
 @require_safe
@@ -79,13 +79,74 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
 @transaction.atomic
 def _create(stream: Stream, actor: str, *, name: str, filter: str, **options: Any) -> ConsumerGroup:
     """Create a group and set its filter. Refuses a filter that asks for masked values."""
+    _check_filter(stream.name, filter)
+    group = streams.create_group(stream.name, name, actor=actor, **options)
+    streams.configure_group(stream.name, name, {"filter": filter}, actor=actor)
+    return group
+
+
+def _check_filter(stream: str, text: str) -> None:
+    """Refuse a filter that cannot be read or asks for masked values."""
     try:
-        Masking().check(parse(filter), stream.name)
+        Masking().check(parse(text), stream)
     except FilterError as error:
         raise InvalidArgument(f"filter {error}", "filter") from error
-    group = streams.create_group(stream.name, name, actor=actor, **options)
-    streams.set_group_filter(stream.name, name, filter, actor=actor)
-    return group
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def settings(request: HttpRequest, name: str, group: str) -> HttpResponse:
+    """GET /streams/<name>/groups/<group>/settings?filter=: preview other settings. POST: save them."""
+    found = find(name, group)
+    subscriptions.check(request, found)
+    given = request.POST if request.method == "POST" else request.GET
+    form = GroupSettingsForm(given if "filter" in given else None, group=found)
+    if request.method == "POST" and form.is_valid():
+        with refusals(form):
+            _check_filter(name, form.cleaned_data["filter"])
+            actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+            change = streams.configure_group(name, group, form.settings(), actor=actor, reason=reason)
+            tell(request, change.changed, f"Changed the settings of {group}.", "these are its settings")
+            return redirect("group", name, group)
+    elif form.is_bound and request.method != "POST":
+        form.errors.pop("reason", None)  # required only with the button that saves
+    context = {"title": f"Settings · {group}", "stream": found.stream, "group": found, "form": form}
+    return render_form(request, "streams/groups/settings.html", {**context, "change": _change(form, name, group)})
+
+
+def _change(form: GroupSettingsForm, name: str, group: str) -> GroupChange | None:
+    """Preview a change, also while its reason is refused; None without valid settings."""
+    if not form.is_bound or form.errors.keys() - {"reason"}:
+        return None
+    with refusals(form):
+        _check_filter(name, form.cleaned_data["filter"])
+        return streams.preview_group(name, group, form.settings())
+    return None
+
+
+@require_POST
+@requires("configure", of=STREAM)
+def pause(request: HttpRequest, name: str, group: str) -> HttpResponse:
+    """POST /streams/<name>/groups/<group>/pause: stop sending to the queue of a subscription."""
+    return _set_paused(request, name, group, True, "Paused: its messages stay in the stream.", "It was paused already")
+
+
+@require_POST
+@requires("configure", of=STREAM)
+def resume(request: HttpRequest, name: str, group: str) -> HttpResponse:
+    """POST /streams/<name>/groups/<group>/resume: go on with sending to the queue of a subscription."""
+    return _set_paused(request, name, group, False, "Resumed: upkeep sends its messages.", "It was not paused")
+
+
+def _set_paused(request: HttpRequest, name: str, group: str, paused: bool, done: str, refused: str) -> HttpResponse:
+    found = find(name, group)
+    subscriptions.check(request, found)
+    if found.queue_id is None:
+        tell(request, False, done, f"the group {group} sends to no queue")
+        return redirect("group", name, group)
+    change = streams.configure_group(name, group, {"paused": paused}, actor=request.user.get_username())
+    tell(request, change.changed, done, refused)
+    return redirect("subscriptions")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -20,6 +20,9 @@ urlpatterns = [
     path("streams/<queue:name>/delete", ends.delete, name="stream_delete"),
     path("streams/<queue:name>/new-group", groups.new, name="group_new"),
     path("streams/<queue:name>/groups/<queue:group>", groups.show, name="group"),
+    path("streams/<queue:name>/groups/<queue:group>/settings", groups.settings, name="group_settings"),
+    path("streams/<queue:name>/groups/<queue:group>/pause", groups.pause, name="group_pause"),
+    path("streams/<queue:name>/groups/<queue:group>/resume", groups.resume, name="group_resume"),
     path("streams/<queue:name>/groups/<queue:group>/seek", groups.seek, name="group_seek"),
     path("streams/<queue:name>/groups/<queue:group>/drop", groups.drop, name="group_drop"),
 ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from metrics.diagnosis.thresholds import BACKLOG_SECONDS
 from queues.control.subscriptions import Feed
 
 BOX_WIDTH, BOX_HEIGHT = 180, 28
 COLUMN_STEP, ROW_STEP = 280, 44
+GAP = COLUMN_STEP - BOX_WIDTH
+LABEL_HEIGHT = 14
 MAX_BOXES = 60
 """The most boxes in a picture. The list below it has everything."""
 MAX_CHARACTERS = 24
@@ -69,7 +71,7 @@ def draw(feeds: Sequence[Feed]) -> Picture | None:
         row = filled.setdefault(columns[name], 0)
         filled[columns[name]] += 1
         boxes[name] = Box(name.partition(":")[2], columns[name] * COLUMN_STEP + 1, row * ROW_STEP + 1)
-    lines = [_line(feed, boxes[_source(feed)], boxes[f"queue:{feed.target}"]) for feed in feeds]
+    lines = _spread([_line(feed, boxes[_source(feed)], boxes[f"queue:{feed.target}"]) for feed in feeds])
     width = max(columns.values()) * COLUMN_STEP + BOX_WIDTH + 2
     return Picture(list(boxes.values()), lines, width, max(filled.values()) * ROW_STEP)
 
@@ -99,4 +101,23 @@ def _line(feed: Feed, source: Box, target: Box) -> Line:
     is_late = feed.lag_seconds >= BACKLOG_SECONDS
     tone = "scheduled" if feed.paused else "bad" if is_late else "done"
     label = "paused" if feed.paused else f"{feed.lag:,}" if feed.lag else ""
-    return Line(path, tone, label, half, (source.middle + target.middle) // 2 - 4)
+    x = end - GAP // 2  # in front of the target's column, where no box is
+    return Line(path, tone, label, x, _height_at(x, source, target) - 4)
+
+
+def _height_at(x: int, source: Box, target: Box) -> int:
+    """Find how far down the line from one box to the other is at `x`."""
+    start, end = source.x + BOX_WIDTH, target.x
+    steps = [step / 64 for step in range(65)]
+    nearest = min(steps, key=lambda t: abs(start + (end - start) * (1.5 * t * (1 - t) + t**3) - x))
+    return round(source.middle + (target.middle - source.middle) * (3 - 2 * nearest) * nearest**2)
+
+
+def _spread(lines: Sequence[Line]) -> list[Line]:
+    """Move labels down until none lies on another."""
+    spread: list[Line] = []
+    for line in sorted(lines, key=lambda line: (line.x, line.y)):
+        taken = [one.y for one in spread if one.label and one.x == line.x]
+        lowest = max(taken, default=line.y - LABEL_HEIGHT) + LABEL_HEIGHT
+        spread.append(replace(line, y=max(line.y, lowest)) if line.label else line)
+    return spread

@@ -52,8 +52,8 @@ class Item:
     nouns: tuple[str, ...] = ()
     badge: Callable[[HttpRequest], Badge] | None = None
     permission: str = "see_metadata"
-    is_wanted: Callable[[HttpRequest], bool] = lambda request: True
-    """Return whether the line is shown to people who may see the page."""
+    has_line: bool = True
+    """False for a page that a tab of another page leads to; the palette finds it."""
     exists: Callable[[HttpRequest], bool] = lambda request: True
     """Return whether the installation has the subject of the page; without it, sidebar and palette are silent."""
     lights_lamp: bool = False
@@ -65,11 +65,11 @@ class Item:
 
     def is_seen_by(self, request: HttpRequest) -> bool:
         """Return whether the line is shown: the person may open the page, and for *Admin* is an admin or is there."""
-        if not self.may_open(request):
+        if not self.has_line or not self.may_open(request):
             return False
         if self.group is Group.ADMIN and roles.denial_here(request, "administer"):
             return bool(self.nearness(_here(request)))
-        return self.is_wanted(request) or self.name == _here(request)
+        return True
 
     def may_open(self, request: HttpRequest) -> bool:
         """Return whether the person may open the page; people who see some queues only may not open every page."""

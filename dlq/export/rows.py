@@ -28,7 +28,7 @@ from queues.dead_letters.ids import Order, Span, newest_id, next_id
 from queues.messages.lists import BODY_COLUMNS, State
 from queues.messages.lists import bodies as bodies_of
 from queues.models import Queue
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 BATCH_ROWS = 100  # with their whole payloads
 WINDOW_MILLISECONDS = 30_000

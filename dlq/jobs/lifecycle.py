@@ -71,12 +71,6 @@ def threshold(noun: str, limited: bool = False) -> int | None:
     return min(filter(None, limits), default=None)
 
 
-def some_need_approval() -> bool:
-    """Return whether a rule makes jobs of some kind need approval, for every actor. One query."""
-    rules = approval_rules.values()
-    return any(rules[name] for name in RULE_OF.values())
-
-
 def hold_back(job: Job, limited: bool = False) -> None:
     """Let a new job await approval if it is too large, or if its messages could not be counted."""
     most = threshold(job.NOUN, limited)

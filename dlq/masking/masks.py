@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from queues.errors import InvalidArgument
-from signalbox.unreadable import Unreadable
+from signalbox.payloads.unreadable import Unreadable
 
 MASK = "•••••"
 MAX_STEPS = 20

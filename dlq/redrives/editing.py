@@ -12,7 +12,7 @@ from dlq.redrives import patching
 from dlq.redrives.patching import DoesNotApply, Patch
 from dlq.redrives.plan_options import Options
 from queues.errors import InvalidArgument
-from signalbox.payloads import encode
+from signalbox.payloads.encoding import encode
 
 
 def shown(payload_text: str) -> str:

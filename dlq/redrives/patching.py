@@ -15,7 +15,7 @@ import jsonpatch
 from jsonpointer import JsonPointer, JsonPointerException
 
 from queues.errors import InvalidArgument
-from signalbox.payloads import encode
+from signalbox.payloads.encoding import encode
 
 KINDS = ("merge", "json")
 MAX_OPERATIONS = 100

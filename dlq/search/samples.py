@@ -22,7 +22,7 @@ from queues.dead_letters import rows as dead_letter_rows
 from queues.dead_letters.ids import Order
 from queues.messages.lists import newest_documents
 from queues.reach import EVERYTHING, Reach
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 SAMPLE_DOCUMENTS = 50
 LARGEST_DOCUMENT_BYTES = 32_768  # as stored; a larger one is not looked into

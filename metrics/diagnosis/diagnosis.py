@@ -39,6 +39,8 @@ class Outlook:
     """Seconds until a limit of the queue refuses sends."""
     full_by: str = ""
     """The setting that will refuse first."""
+    minutes: int = 1
+    """The longest period whose rate was used."""
 
     @property
     def drain_words(self) -> str:
@@ -53,11 +55,18 @@ class Outlook:
         return least if span(self.drains_most) == least else f"{least} to {span(self.drains_most)}"
 
     @property
+    def period(self) -> str:
+        """The period of the rates, such as "the last 10 m"."""
+        return f"the last {span(self.minutes * 60)}"
+
+    @property
     def sentences(self) -> list[str]:
         """The forecasts as sentences, for a page or a terminal."""
         sentences = []
         if self.drain_words:
-            sentences.append(f"Drained in {self.drain_words}." if self.draining else "It is not draining.")
+            still = f"It is not draining: over {self.period} the backlog has not become smaller."
+            drained = f"Drained in {self.drain_words} at the rates of {self.period}."
+            sentences.append(drained if self.draining else still)
         if self.expires_in is not None:
             sentences.append(f"The first messages expire in {span(self.expires_in)} at this rate.")
         if self.full_in is not None:
@@ -186,7 +195,8 @@ def look_ahead(evidence: Evidence) -> Outlook:
     known = [seconds for seconds in drains if seconds is not None]
     most = max(known) if known and len(known) == len(drains) else None
     draining, least = bool(known) or not drains, min(known, default=None)
-    return Outlook(draining, least, most, _expires_in(evidence, most), *_first_limit(evidence, flows))
+    minutes = 10 if evidence.ten_minutes else 1
+    return Outlook(draining, least, most, _expires_in(evidence, most), *_first_limit(evidence, flows), minutes=minutes)
 
 
 def _drained_in(waiting: int, flow: Flow) -> float | None:

@@ -15,7 +15,7 @@ from queues.database.query import fetch, query_text, verb_rows, verb_value
 from queues.errors import GroupNotFound, InvalidArgument, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
-from signalbox.calls.consumer_groups import Moved, Point
+from signalbox.calls.consumer_groups import GroupChange, Moved, Point
 from signalbox.calls.streams import Place
 
 
@@ -135,10 +135,17 @@ def read_skipped(group: ConsumerGroup) -> int:
     return sum(skipped for _, skipped in fetch(query_text("streams/skipped"), [[group.group_id]]))
 
 
-def set_group_filter(stream: str, group: str, text: str, *, actor: str, reason: str = "") -> bool:
-    """Change the filter of a group, and record the one before; False when it is the same."""
+def configure_group(
+    stream: str, group: str, settings: Mapping[str, Any], *, actor: str, reason: str = ""
+) -> GroupChange:
+    """Change the settings of a group that are named, and record the value of each before and after."""
     with transaction.atomic(), audit.acting(actor, reason):
-        return client().set_group_filter(stream, group, text)
+        return client().configure_group(stream, group, settings)
+
+
+def preview_group(stream: str, group: str, settings: Mapping[str, Any]) -> GroupChange:
+    """Compute what a change of settings would skip, without changing anything."""
+    return client().configure_group(stream, group, settings, dry_run=True)
 
 
 def create_stream(

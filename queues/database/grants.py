@@ -29,6 +29,7 @@ COUNT = "usage, select, update"
 _MADE = "queue_id, name, tenant_id, is_dead_letter_queue, retention_seconds"
 _SETTINGS = ", ".join(SETTINGS)
 _STREAM_SETTINGS = "retention_seconds, max_payload_bytes, closed, alert_group_lag_seconds"
+_GROUP_SETTINGS = "filter, conditions, negated, queue_window, delay_seconds, paused"
 
 #: Table -> privileges that sending, receiving, settling, purging and configuring queues need.
 MESSAGES: Mapping[str, str] = {
@@ -99,7 +100,7 @@ MESSAGE_SEQUENCES: Mapping[str, str] = {
     "register_grants": COUNT,
 }
 STREAMS: Mapping[str, str] = {
-    "consumer_group": "select, insert, delete, update (filter, conditions, negated)",
+    "consumer_group": f"select, insert, delete, update ({_GROUP_SETTINGS})",
     "group_member": ALL,
     "group_offset": ADD,
     "group_partition": "select, insert, update",

@@ -57,6 +57,11 @@ def sparklines(queue_ids: Sequence[int], points: int = 60) -> dict[int, list[His
     return {queue_id: _filled(known, buckets, gaps) for queue_id, known in points_of.items()}
 
 
+def dead_lettered(points: Sequence[HistoryPoint]) -> int:
+    """Count the messages that became dead letters in these buckets."""
+    return round(sum((point.dead_lettered_per_second or 0.0) * BUCKET_SECONDS for point in points))
+
+
 def _recorded(since: datetime) -> set[datetime]:
     """Read the buckets that upkeep recorded. A queue at rest has no row in them."""
     records = "select bucket_at from signalbox.history_record where step_seconds = %s and bucket_at >= %s"

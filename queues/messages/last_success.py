@@ -14,7 +14,7 @@ from typing import Any
 from queues.database.query import Query, query_text
 from queues.database.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
 from queues.models import DeadLetter
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 ACKS_EXAMINED = 50  # each of up to some hundred messages
 MESSAGES_EXAMINED = 200

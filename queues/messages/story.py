@@ -30,7 +30,7 @@ from queues.models import (
 )
 from queues.reach import EVERYTHING, Reach
 from signalbox.messages import Body as LargeBody
-from signalbox.unreadable import Unreadable, decode
+from signalbox.payloads.unreadable import Unreadable, decode
 
 MAX_FAILURES = 100
 MAX_AHEAD = 100

@@ -1,4 +1,4 @@
-"""Consumer groups of streams: creating, joining, reading, committing, seeking, listing."""
+"""Consumer groups of streams: creating, configuring, joining, reading, committing, seeking, listing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from signalbox import arguments
-from signalbox.binary import decoded
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, Row, Wait, only_value, statement
 from signalbox.calls.request import Request, Requests, address, array, document, given, number_in, waits
+from signalbox.calls.streams import wire_settings
+from signalbox.payloads.binary import decoded
+from signalbox.payloads.unreadable import Unreadable, decode_contents
 from signalbox.tracing.attributes import Marked
-from signalbox.unreadable import Unreadable, decode_contents
 
 #: The point at which a new group begins, or a moved group goes on.
 Point = Literal["beginning", "end", "time", "offset"]
@@ -44,6 +45,14 @@ class Moved(NamedTuple):
     from_position: int
     to_position: int
     messages: int
+
+
+class GroupChange(NamedTuple):
+    """A change of a group. With another filter, `skipped` of the `examined` next unread messages are skipped."""
+
+    changed: bool
+    examined: int
+    skipped: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +181,21 @@ def _request_filter(group: Mapping[str, Any]) -> Requests[bool]:
 
 set_group_filter: Function[bool] = Function(
     "set_group_filter", "stream text, group text, filter text", only_value, requests=_request_filter
+)
+
+
+def _request_configure(group: Mapping[str, Any]) -> Requests[GroupChange]:
+    members = wire_settings(group["settings"]) | {"dryRun": given(group["dry_run"])}
+    answer = yield Request("PATCH", _address(group), document(members))
+    return GroupChange(*(answer.document[name] for name in GroupChange._fields))
+
+
+configure_group: Function[GroupChange] = Function(
+    "configure_group",
+    "stream text, group text, settings jsonb, dry_run boolean",
+    lambda rows: GroupChange(*rows[0]),
+    "changed, examined, skipped",
+    _request_configure,
 )
 
 

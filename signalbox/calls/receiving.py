@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from signalbox import arguments
-from signalbox.binary import decoded
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, Row, Wait, handles_of, only_value, statement
 from signalbox.calls.request import (
@@ -28,7 +27,8 @@ from signalbox.connections.connections import check_claim
 from signalbox.durations import RECEIVE
 from signalbox.errors import InvalidArgument
 from signalbox.messages import AckedAndReceived, Body, Message
-from signalbox.unreadable import Unreadable, decode_contents
+from signalbox.payloads.binary import decoded
+from signalbox.payloads.unreadable import Unreadable, decode_contents
 
 
 def receive(

@@ -15,7 +15,7 @@ from signalbox.calls.problems import error_of, raise_first_refusal
 from signalbox.calls.request import Request, Requests, address, array, document, given
 from signalbox.durations import PUBLISH
 from signalbox.errors import InvalidArgument, SignalboxError, refusal_of
-from signalbox.payloads import encode_attributes, encode_payload, encode_payloads
+from signalbox.payloads.encoding import encode_attributes, encode_payload, encode_payloads
 from signalbox.tracing.attributes import MAX_CHARACTERS, is_printable, trace_id_of
 from signalbox.tracing.context import carried
 

@@ -30,8 +30,8 @@ from signalbox.connections.connections import check_wait
 from signalbox.connections.reconnect import Backoff
 from signalbox.errors import MessageNotFound, NotSettled, OutcomeUnknown
 from signalbox.messages import FAILURE_REASONS, FailureReason, Message, NackOutcome, Outcome, handle_of
-from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
-from signalbox.unreadable import decode
+from signalbox.payloads.encoding import RESULT_BYTES, STATE_BYTES, encode_within
+from signalbox.payloads.unreadable import decode
 
 #: The most characters of an error's class: the database cuts a longer one, and the HTTP API refuses it.
 MAX_CLASS_CHARACTERS = 200

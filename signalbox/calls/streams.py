@@ -11,7 +11,7 @@ from signalbox import arguments
 from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, each_or_none, only_value, statement
 from signalbox.calls.request import Request, Requests, address, array, document, every_page, given, number_in
-from signalbox.payloads import encode_attributes, encode_payload, encode_payloads
+from signalbox.payloads.encoding import encode_attributes, encode_payload, encode_payloads
 from signalbox.tracing.attributes import trace_id_of
 from signalbox.tracing.context import carried
 
@@ -37,18 +37,19 @@ class StreamInfo:
 
 
 def _request_create(stream: Mapping[str, Any]) -> Requests[int]:
-    members = {"name": given(stream["name"]), "tenant": given(stream["tenant"])} | _wire_settings(stream["settings"])
+    members = {"name": given(stream["name"]), "tenant": given(stream["tenant"])} | wire_settings(stream["settings"])
     answer = yield Request("POST", address("streams"), document(members))
     return number_in(answer.document["streamId"])
 
 
 def _request_configure(stream: Mapping[str, Any]) -> Requests[int]:
-    settings = document(_wire_settings(stream["settings"]))
+    settings = document(wire_settings(stream["settings"]))
     answer = yield Request("PATCH", address("streams", stream["name"]), settings)
     return number_in(answer.document["streamId"])
 
 
-def _wire_settings(text: str) -> dict[str, str | None]:
+def wire_settings(text: str) -> dict[str, str | None]:
+    """Return settings in JSON text as members of a request."""
     return {wire_names.camel(name): json.dumps(value) for name, value in json.loads(text).items()}
 
 

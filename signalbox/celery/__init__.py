@@ -6,11 +6,13 @@ Importing this package registers both. Where Signalbox is installed, kombu and C
 
 from contextlib import suppress
 
-import signalbox.celery_scheme
+import signalbox.celery_scheme  # noqa: F401 - it registers the scheme with kombu
 from signalbox.celery.channel import Channel
 from signalbox.celery.transport import Transport
 
 with suppress(ImportError):  # kombu without Celery has no results
-    import signalbox.celery.result_scheme  # noqa: F401 - it registers the scheme
+    from celery.app.backends import BACKEND_ALIASES
+
+    BACKEND_ALIASES["signalbox"] = "signalbox.celery.results:ResultBackend"
 
 __all__ = ["Channel", "Transport"]

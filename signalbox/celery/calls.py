@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from signalbox.calls.call import Call, Function, only_value, only_values
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 #: Creates a queue with these settings, unless there is one of this name.
 declare_queue: Function[int] = Function("declare_queue", "name text, settings jsonb, tenant text", only_value)

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from signalbox.binary import json_value
 from signalbox.errors import InvalidArgument, MessageUnreadable
 from signalbox.messages import Message
-from signalbox.payloads import encode
+from signalbox.payloads.binary import json_value
+from signalbox.payloads.encoding import encode
 
 #: The encodings of a stored body, by its property body_encoding.
 AS_JSON = "json"

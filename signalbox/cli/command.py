@@ -36,7 +36,8 @@ else:
 
 def add(commands: Commands, run: Run) -> argparse.ArgumentParser:
     """Add the command of a function, with its name and its docstring; the caller adds the arguments."""
-    parser = commands.add_parser(run.__name__.rstrip("_"), help=run.__doc__, description=run.__doc__)
+    name = run.__name__.rstrip("_").replace("_", "-")
+    parser = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
     parser.set_defaults(run=run)
     return parser
 

@@ -8,12 +8,12 @@ import sys
 from dataclasses import asdict
 from typing import cast
 
-from signalbox.binary import json_value
 from signalbox.calls.settling import NackOptions
 from signalbox.cli.command import DONE, NOTHING, Commands, add, as_json, given_options, say
 from signalbox.errors import MessageNotFound, NotSettled
 from signalbox.messages import FAILURE_REASONS, Message
-from signalbox.unreadable import Unreadable
+from signalbox.payloads.binary import json_value
+from signalbox.payloads.unreadable import Unreadable
 from signalbox.verbs import Verbs
 
 

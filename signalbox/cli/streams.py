@@ -11,7 +11,6 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from signalbox.binary import json_value
 from signalbox.calls.consumer_groups import StreamMessage
 from signalbox.cli.command import (
     DONE,
@@ -27,7 +26,8 @@ from signalbox.cli.command import (
     settings_of,
 )
 from signalbox.errors import InvalidArgument
-from signalbox.unreadable import Unreadable
+from signalbox.payloads.binary import json_value
+from signalbox.payloads.unreadable import Unreadable
 from signalbox.verbs import Verbs
 
 _POINTS = ("beginning", "end", "time", "offset")
@@ -64,6 +64,10 @@ def add_commands(commands: Commands) -> list[argparse.ArgumentParser]:
     parser.add_argument("--partition", type=int, metavar="N", help="move this partition only")
     parser.add_argument("--position", type=int, metavar="N", help="with offset: the last position that counts as read")
     parser.add_argument("--dry-run", action="store_true", help="print what would move, and move nothing")
+    parser = _of_group(of_stream, configure_group)
+    setting = "a setting: filter, queue_window, delay_seconds or paused; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=setting)
+    parser.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
     return list(of_stream.choices.values())
 
 
@@ -163,6 +167,17 @@ def seek(verbs: Verbs, args: argparse.Namespace) -> int:
     for moved in verbs.seek(args.stream, args.group, args.point, dry_run=args.dry_run, **where):
         say(args, moved._asdict(), "\t".join(str(number) for number in moved))
     return DONE
+
+
+def configure_group(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Change settings of a group; print how many of the next unread messages a new filter skips, and of how many.
+
+    Exit status 3: it already has these settings.
+    """
+    change = verbs.configure_group(args.stream, args.group, settings_of(args.set), dry_run=args.dry_run)
+    words = "changed" if change.changed else "unchanged"
+    say(args, change._asdict(), f"{words}\t{change.skipped}\t{change.examined}")
+    return DONE if change.changed else NOTHING
 
 
 def _moment(text: str | None) -> datetime | None:

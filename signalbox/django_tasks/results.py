@@ -26,7 +26,7 @@ from signalbox.django_tasks.interface import (
     TaskResultStatus,
     task_backends,
 )
-from signalbox.unreadable import decode
+from signalbox.payloads.unreadable import decode
 
 #: Message ids are bigint.
 MAX_ID = 2**63 - 1

@@ -40,7 +40,7 @@ from signalbox.django_tasks.results import is_call, local, path_of, result_of, s
 from signalbox.errors import InvalidArgument
 from signalbox.logs.errors import name_of
 from signalbox.messages import Message
-from signalbox.payloads import RESULT_BYTES, encode_within
+from signalbox.payloads.encoding import RESULT_BYTES, encode_within
 from signalbox.worker.handlers.naming import keeps_results
 from signalbox.worker.handlers.outcomes import Defer, Reject, bounded
 

@@ -13,7 +13,6 @@ from typing import Any, Unpack
 
 from signalbox.async_client import AsyncClient
 from signalbox.async_verbs import AsyncVerbs
-from signalbox.bodies import BodyStore
 from signalbox.calls import queues, receiving, sending, settling
 from signalbox.calls.call import Call, Function, T, handles_of, only_value
 from signalbox.calls.queues import QueueInfo
@@ -33,6 +32,7 @@ from signalbox.fleet.client import (
 )
 from signalbox.fleet.map import QueueMap, address_of, cell_and_handle, handle_at, map_of, part_of
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
+from signalbox.payloads.bodies import BodyStore
 
 fleet_map: Function[Any] = Function("fleet_map", "queue text", only_value)
 

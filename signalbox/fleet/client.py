@@ -14,7 +14,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Unpack
 
-from signalbox.bodies import BodyStore
 from signalbox.calls import queues, receiving, sending, settling
 from signalbox.calls.call import Call, Function, T, handles_of, only_value
 from signalbox.calls.queues import QueueInfo
@@ -26,6 +25,7 @@ from signalbox.connections.unavailable import Unavailable
 from signalbox.errors import InvalidArgument, Moved, PartlySent, SignalboxError
 from signalbox.fleet.map import QueueMap, address_of, cell_and_handle, handle_at, map_of, part_of
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
+from signalbox.payloads.bodies import BodyStore
 from signalbox.verbs import Verbs
 
 #: Seconds for which a send is repeated while a part of its queue moves to another cell.

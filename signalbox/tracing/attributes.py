@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from signalbox.binary import content_type_of
+from signalbox.payloads.binary import content_type_of
 
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"

@@ -24,7 +24,7 @@ from signalbox.connections.reconnect import Backoff
 from signalbox.connections.unavailable import Unavailable
 from signalbox.errors import InvalidArgument, MessageUnreadable
 from signalbox.logs.errors import name_of as name_of_error
-from signalbox.unreadable import Unreadable
+from signalbox.payloads.unreadable import Unreadable
 from signalbox.verbs import Verbs
 from signalbox.worker.handlers.naming import is_async, load, name_of
 from signalbox.worker.handlers.outcomes import Reject

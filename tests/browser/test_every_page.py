@@ -103,6 +103,7 @@ PATHS = [
     "/streams/LOG/delete",
     "/streams/LOG/groups/slow",
     "/streams/LOG/groups/slow/seek?point=beginning",
+    "/streams/LOG/groups/slow/settings?filter=payload.n:1",
     "/streams/LOG/groups/slow/drop",
     "/new-stream",
     "/schedules",
@@ -129,7 +130,24 @@ PATHS = [
 ]
 RULES_OF_COLOUR = {"runOnly": ["color-contrast", "link-in-text-block"], **VIOLATIONS_ALONE}
 THEMES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": RULES, "dark": RULES_OF_COLOUR}
-WIDTHS = (320, 700, 1100)
+WIDTHS = (320, 390, 720, 1100)  # 720 is a window of 1440 at 200 %
+READ_WIDTHS = (390, 720)
+CUT_WORDS = """() => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  const lines = () => new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+  const cut = new Set();
+  while (texts.nextNode()) {
+    const text = texts.currentNode, part = text.parentElement;
+    range.selectNodeContents(text);
+    if (lines() < 2 || part.closest("script, pre, code, svg, .sr") || !part.checkVisibility()) continue;
+    for (const { 0: word, index } of text.data.matchAll(/[a-z]{3,}/gi)) {
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      if (lines() > 1) cut.add(`${word} in ${part.outerHTML.slice(0, 200)}`);
+    }
+  }
+  return [...cut];
+}"""
 
 OpenConsole = Callable[..., Page]
 
@@ -258,7 +276,7 @@ def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> tuple[int,
 
 
 def test_every_page_is_accessible_and_scrolls_no_way_but_down(open_console: OpenConsole, paths: list[str]) -> None:
-    """Check the page in both colours, and in narrow, medium and wide windows."""
+    """Check the page in both colours; it fits narrow, medium and wide windows, and no word goes on in the next line."""
     page = open_console(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
 
     found = {}
@@ -272,5 +290,7 @@ def test_every_page_is_accessible_and_scrolls_no_way_but_down(open_console: Open
             page.set_viewport_size({"width": width, "height": 800})
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 found[path, width] = "scrolls sideways"
+            if width in READ_WIDTHS and (cut := page.evaluate(CUT_WORDS)):
+                found[path, width, "cut words"] = cut
         page.set_viewport_size({"width": 1280, "height": 900})
     assert found == {}

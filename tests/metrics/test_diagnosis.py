@@ -238,6 +238,7 @@ def test_a_backlog_eta_states_its_uncertainty() -> None:
     assert plain(look_ahead(steady).drain_words) == "3 m 20 s to 6 m 40 s"
     assert plain(look_ahead(turning).drain_words) == "at least 3 m 20 s"
     assert look_ahead(growing).drain_words == "not draining"
+    assert "over the last 10 m the backlog" in plain(look_ahead(growing).sentences[0])
     assert look_ahead(waiting(100)).drain_words == ""
 
 

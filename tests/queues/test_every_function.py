@@ -667,6 +667,18 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_first_behind": ("(signalbox._first_behind(%(stream_id)s, %(partition)s, 0, 9)).position", 1),
     "drop_group": ("signalbox.drop_group(%(stream)s, 'g')", True),
     "set_group_filter": ("signalbox.set_group_filter(%(stream)s, 'g', 'payload.n:1')", True),
+    "configure_group": ("(signalbox.configure_group(%(stream)s, 'g', '{\"filter\": \"payload.n:1\"}')).skipped", 1),
+    "_check_group_settings": (
+        "signalbox._check_group_settings(null, '{\"paused\": true}')",
+        Refusal("SB400"),
+    ),
+    "_preview_filter": (
+        (
+            "(signalbox._preview_filter(s, %(group_id)s, '{}', '{}')).examined from signalbox.stream s"
+            " where s.name = %(stream)s"
+        ),
+        1,
+    ),
     "list_groups": ("(select name from signalbox.list_groups(%(stream)s))", "g"),
     "join_group": ("(select count(*) from signalbox.join_group(%(stream)s, 'g', 'm'))", 2),
     "leave_group": ("signalbox.leave_group(%(stream)s, 'g', 'm')", 2),

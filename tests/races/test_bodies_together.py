@@ -15,7 +15,7 @@ import pytest
 from queues.bodies import StoredBodies, WholeFiles
 from queues.upkeep.body_collection import collect, sweep
 from signalbox import Client
-from signalbox.bodies import INLINE_BYTES
+from signalbox.payloads.bodies import INLINE_BYTES
 from tests.engine import Engine
 from tests.races.sessions import finish, start
 

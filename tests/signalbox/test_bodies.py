@@ -25,8 +25,8 @@ from signalbox import (
     PayloadTooLarge,
     QueueNotFound,
 )
-from signalbox.bodies import INLINE_BYTES, LargeMessage, Parcel, is_large
-from signalbox.payloads import encode
+from signalbox.payloads.bodies import INLINE_BYTES, LargeMessage, Parcel, is_large
+from signalbox.payloads.encoding import encode
 from signalbox.worker.processes.child import store_of
 from tests.signalbox.test_outcomes import Awaited
 from tests.signalbox.worker.workers import eventually

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.errors import InvalidArgument
-from signalbox.payloads import MAX_DIGITS, MAX_LEVELS, encode, encode_attributes
+from signalbox.payloads.encoding import MAX_DIGITS, MAX_LEVELS, encode, encode_attributes
 from tests.tiers import examples
 
 own = []

@@ -47,6 +47,9 @@ def test_from_the_first_message_to_a_seek(verbs, stream):
     assert [moved.messages for moved in verbs.seek(stream, "g", "time", at=soon, dry_run=True)] == [-1]
     assert verbs.seek(stream, "g", "offset", partition=0, position=1)[0][1:] == (2, 1, 1)
     assert [message.payload for message in verbs.read_stream(stream, "g", "m")] == [2, None]
+    assert verbs.configure_group(stream, "g", {"filter": "payload.n:1"}, dry_run=True) == (True, 2, 2)
+    assert verbs.configure_group(stream, "g", {"filter": ""}) == (False, 0, 0)
+    assert verbs.set_group_filter(stream, "g", "payload.n:1")
     assert verbs.leave_group(stream, "g", "m") == 1
     (info,) = verbs.list_streams(stream)
     assert (info.name, info.tenant, info.settings["partitions"]) == (stream, "default", 1)
@@ -92,6 +95,8 @@ def test_what_is_wrong_has_the_same_name_at_every_door(verbs, stream, client: Cl
         "partition": lambda: verbs.commit_offset(stream, "g", "m", Place(7, 1), 1),
         "through_position": lambda: verbs.commit_offset(stream, "g", "m", Place(0, 99), 1),
         "at": lambda: verbs.seek(stream, "g", "time"),
+        "filter": lambda: verbs.configure_group(stream, "g", {"filter": "queue:x"}),
+        "paused": lambda: verbs.configure_group(stream, "g", {"paused": True}),
         "key": lambda: verbs.append(stream, 1, key="k" * 300),
     }
     fields = {}

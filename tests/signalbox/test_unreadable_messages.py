@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from signalbox import Message, Unreadable
-from signalbox.unreadable import MAX_LEVELS_READ, decode
+from signalbox.payloads.unreadable import MAX_LEVELS_READ, decode
 from tests.poison import POISONS, each_poison, in_attributes, spoil, spoil_stream
 from tests.signalbox.flavours import FLAVOURS, client_of
 from tests.signalbox.worker.workers import eventually, handler_starter, worker_starter

@@ -17,7 +17,7 @@ from ninja.parser import Parser
 
 from console.api.core.disconnects import ClientGone
 from console.api.core.problems import Problem
-from signalbox.payloads import MAX_DIGITS
+from signalbox.payloads.encoding import MAX_DIGITS
 
 
 async def read_body(

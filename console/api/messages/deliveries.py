@@ -18,9 +18,9 @@ from console.api.queues.known_queues import KnownQueue, known_queue, queue_not_f
 from console.api.waiting import shared_hub
 from queues import bodies
 from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message, Unreadable
-from signalbox.binary import json_value
 from signalbox.calls.settling import NackOptions
 from signalbox.messages import AckedAndReceived, FailureReason, NackOutcome
+from signalbox.payloads.binary import json_value
 
 logger = logging.getLogger(__name__)
 

@@ -32,8 +32,8 @@ from dlq.search.pages import PagePosition
 from queues.control.queues import get_queue
 from queues.messages.lists import State
 from queues.models import Queue
-from signalbox.binary import content_type_of
-from signalbox.unreadable import Unreadable, decode
+from signalbox.payloads.binary import content_type_of
+from signalbox.payloads.unreadable import Unreadable, decode
 
 __all__ = ["router"]
 

@@ -13,8 +13,9 @@ from console.api.core.problems import Problem, problem_of
 from console.api.core.responses import message_name
 from console.api.core.shape import invalid
 from console.api.messages.shapes import NewBatchMessage, NewMessageMembers
-from signalbox import AsyncClient, InvalidArgument, binary
+from signalbox import AsyncClient, InvalidArgument
 from signalbox.calls.sending import BatchOptions, SendOptions
+from signalbox.payloads import binary
 
 
 def options(message: NewMessageMembers) -> SendOptions:

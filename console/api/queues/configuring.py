@@ -97,13 +97,13 @@ def document(queue: Queue) -> dict[str, Any]:
     return described
 
 
-def check_reach(key: Key, name: str, tenant: str) -> None:
+def check_reach(key: Key, name: str, tenant: str, field: str = "name") -> None:
     """Check that the key may make a queue or stream of this name and tenant. Raises `out-of-reach`."""
     check_reserved(name, tenant)
     if key.tenant not in (None, tenant):
         detail = f"tenant must be {key.tenant!r}: the key {key.name} reaches no other"
         raise Problem.of_field("tenant", detail, kind="out-of-reach")
-    _check_name(key, "name", name)
+    _check_name(key, field, name)
 
 
 def _check_dead_letter_queue(key: Key, settings: dict[str, Any]) -> None:

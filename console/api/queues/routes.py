@@ -17,7 +17,7 @@ from console.api.messages.shapes import Announcement
 from console.api.queues import configuring, known_queues
 from console.api.queues.known_queues import queue_not_found, queue_of_its_own, reached_queue
 from console.api.queues.shapes import Changes, NewQueue, QueueDocument, QueueListing, QueuePage, QueueWithNumbers
-from signalbox.payloads import stored_bytes
+from signalbox.payloads.encoding import stored_bytes
 
 DETAILS_BYTES = 16_384
 QUEUE = "/queues/{segment:queue}"

@@ -9,7 +9,7 @@ from console.api.core.responses import moment
 from console.api.messages.sending import in_its_place, with_content_type
 from console.api.streams.shapes import NewStreamMessage
 from signalbox import AsyncClient, InvalidArgument, Place, StreamMessage, Unreadable
-from signalbox.binary import json_value
+from signalbox.payloads.binary import json_value
 
 
 def options(message: NewStreamMessage) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from console.api.core.problems import Problem, problem_of
 from console.api.queues.configuring import check_reach
 from console.api.streams.known_streams import forget, stream_not_found
 from console.api.streams.shapes import (
+    GroupChange,
+    GroupChanges,
     GroupDocument,
     GroupPartition,
     MovedPartition,
@@ -21,9 +23,11 @@ from console.api.streams.shapes import (
     Seek,
     StreamDocument,
     StreamListing,
+    StreamRename,
     StreamSettings,
 )
 from dlq.filters import parse
+from dlq.jobs import renaming
 from dlq.masking.rules import Masking
 from queues.control import streams as control
 from queues.control.streams import GroupNumbers
@@ -53,6 +57,14 @@ def create(key: Key, wanted: NewStream) -> tuple[int, dict[str, Any]]:
 def configure(key: Key, name: str, changes: StreamSettings) -> dict[str, Any]:
     """Change settings and return the stream."""
     return document(control.configure_stream(name, changes.settings, actor=key.actor))
+
+
+def rename(key: Key, name: str, wanted: StreamRename) -> dict[str, Any]:
+    """Rename a stream within the key's reach, with its masking rules."""
+    check_reach(key, wanted.new_name, _stream(name).tenant.name, "newName")
+    renaming.rename_stream(name, wanted.new_name, actor=key.actor, reason=wanted.reason)
+    forget(name)
+    return document(_stream(wanted.new_name))
 
 
 def delete(key: Key, name: str) -> None:
@@ -92,15 +104,25 @@ def group(key: Key, name: str, group_name: str) -> dict[str, Any]:
     """Return a consumer group with its partitions."""
     found = _group(name, group_name)
     partitions = [GroupPartition.of(one) for one in control.read_partitions(found)]
-    more = {"filter": found.filter, "skipped": control.read_skipped(found), "partitions": partitions}
+    settings = {
+        "filter": found.filter,
+        "queueWindow": found.queue_window,
+        "delaySeconds": found.delay_seconds,
+        "paused": found.paused,
+    }
+    more = {**settings, "skipped": control.read_skipped(found), "partitions": partitions}
     return {**_group_documents(key, [found])[0], **more}
 
 
-def set_filter(key: Key, name: str, group_name: str, text: str) -> bool:
-    """Change the filter of a group. Refuses one that asks for masked values."""
+def configure_group(key: Key, name: str, group_name: str, wanted: GroupChanges) -> dict[str, Any]:
+    """Change settings of a group, or compute what would change. Refuses a filter that asks for masked values."""
     _check_fed_queue(key, _group(name, group_name))
-    Masking().check(parse(text), name)
-    return control.set_group_filter(name, group_name, text, actor=key.actor)
+    Masking().check(parse(wanted.filter or ""), name)
+    if wanted.dry_run:
+        change = control.preview_group(name, group_name, wanted.settings)
+    else:
+        change = control.configure_group(name, group_name, wanted.settings, actor=key.actor, reason=wanted.reason)
+    return GroupChange.of(change)
 
 
 def drop_group(key: Key, name: str, group_name: str) -> None:

@@ -52,6 +52,13 @@ async def configure_stream(request: Any, stream: Path[str], changes: shapes.Stre
     return answer(200, await in_thread(configuring.configure, request.auth, stream, changes))
 
 
+@router.post(f"{STREAM}:rename", auth=ApiKey("configure"), response={200: shapes.StreamDocument})
+async def rename_stream(request: Any, stream: Path[str], wanted: shapes.StreamRename) -> HttpResponse:
+    """Give a stream another name. The old name is refused at once; messages, groups and offsets stay."""
+    await reached_stream(request.auth, stream)
+    return answer(200, await in_thread(configuring.rename, request.auth, stream, wanted))
+
+
 @router.delete(STREAM, auth=ApiKey("configure"), response={204: None})
 async def delete_stream(request: Any, stream: Path[str]) -> HttpResponse:
     """Delete a closed stream that feeds no queue, captures no table and has no reader, with its messages, for good."""
@@ -102,13 +109,16 @@ async def get_group(request: Any, stream: Path[str], group: Path[str]) -> HttpRe
     return answer(200, await in_thread(configuring.group, request.auth, stream, group))
 
 
-@router.patch(GROUP, auth=ApiKey("configure"), response={200: shapes.FilterChange})
-async def set_group_filter(
+@router.patch(GROUP, auth=ApiKey("configure"), response={200: shapes.GroupChange})
+async def configure_group(
     request: Any, stream: Path[str], group: Path[str], changes: shapes.GroupChanges
 ) -> HttpResponse:
+    """Change settings of a consumer group; with `dryRun`, answer what would change.
+
+    With another filter, the answer says how many of the next unread messages it skips.
+    """
     await reached_stream(request.auth, stream)
-    changed = await in_thread(configuring.set_filter, request.auth, stream, group, changes.filter)
-    return answer(200, {"changed": changed})
+    return answer(200, await in_thread(configuring.configure_group, request.auth, stream, group, changes))
 
 
 @router.delete(GROUP, auth=ApiKey("configure"), response={204: None})

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from console.api.core.name_pages import NameListing
 from console.api.core.shape import Document, Moment, Shape, Text, TraceText, whole
+from console.api.messages.shapes import DelaySeconds
 from signalbox.calls.consumer_groups import Point
 
 MAX_TOGETHER = 1000
@@ -49,6 +50,15 @@ class NewStream(StreamSettings):
     name: str = Field(pattern=NAME, examples=["orders"])
     tenant: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="Null: the key's own, or else `default`."
+    )
+
+
+class StreamRename(Shape):
+    """The new name of a stream; the old one is refused at once."""
+
+    new_name: str = Field(pattern=NAME, examples=["order-events"])
+    reason: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = Field(
+        default="", description="For the audit log."
     )
 
 
@@ -137,17 +147,34 @@ class NewGroup(Shape):
 
 
 class GroupChanges(Shape):
-    """Changes of a consumer group."""
+    """Settings of a consumer group; those that are absent stay. Only a subscription has those of its queue."""
 
-    filter: Annotated[str, Field(max_length=2_000, pattern=r"^[^\x00]*$")] = Field(
-        description="Selects what the group reads: payload, attr, trace, and group, which is the key. Empty: all."
+    filter: Annotated[str, Field(max_length=2_000, pattern=r"^[^\x00]*$")] | None = Field(
+        default=None,
+        description="Selects what the group reads: payload, attr, trace, and group, which is the key. Empty: all.",
+    )
+    queue_window: whole(1, 100_000) | None = Field(default=None, description="The most messages ahead in the queue.")
+    delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the delay of the queue.")
+    paused: bool | None = Field(default=None, description="A paused subscription sends nothing.")
+    dry_run: bool = Field(default=False, description="Answer what would change, and change nothing.")
+    reason: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = Field(
+        default="", description="For the audit log."
     )
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return the given settings under the engine's names; null only for a delay, where it has a meaning."""
+        names = ("filter", "queue_window", "delay_seconds", "paused")
+        given = {name: getattr(self, name) for name in names if name in self.model_fields_set}
+        return {name: value for name, value in given.items() if value is not None or name == "delay_seconds"}
 
-class FilterChange(Document):
-    """Answer to a change of the filter; `changed` is false if it is the filter from before."""
+
+class GroupChange(Document):
+    """Answer to a change of settings. With another filter, `skipped` of the `examined` messages are skipped."""
 
     changed: bool
+    examined: int = Field(description="The next unread messages that were examined: at most 1,000.")
+    skipped: int
 
 
 class GroupDocument(Document):
@@ -181,6 +208,9 @@ class GroupWithPartitions(GroupDocument):
     """A consumer group with its partitions."""
 
     filter: str
+    queue_window: int | None
+    delay_seconds: float | None
+    paused: bool
     skipped: int = Field(description="Messages that the filter has skipped.")
     partitions: list[GroupPartition]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
@@ -36,6 +36,7 @@ from console.pipeline import failure_findings
 from console.web.forms import refused
 from console.web.forms.fields import refusals
 from console.web.htmx import render_page
+from console.web.wording import span
 from dlq.failure_groups.models import GroupNote, head_of
 from dlq.failure_groups.notes import comment, comments_of, delete_comment, describe, merge, set_state, snooze, split
 from dlq.failure_groups.reading import KEPT, FailureGroup, read_courses, read_group
@@ -46,7 +47,12 @@ from dlq.search.dead_letter_list import dead_letters
 from queues.database.names import reached_ids
 from queues.errors import InvalidArgument
 
-CHART_STEP = timedelta(hours=4)
+CHARTS = [  # how long one step of the chart is, and the whole
+    (timedelta(minutes=10), timedelta(hours=2)),
+    (timedelta(minutes=10), timedelta(hours=12)),
+    (timedelta(hours=1), timedelta(days=2)),
+    (timedelta(hours=4), KEPT),
+]
 SAMPLES = 10
 MAX_PEOPLE = 200
 VERBS_OF_ROWS = {
@@ -245,7 +251,11 @@ def find_group(request: HttpRequest, fingerprint: str) -> FailureGroup:
 
 
 def _chart(request: HttpRequest, group: FailureGroup) -> Chart:
+    """Draw the failures since the first one, in the shortest chart that shows them all."""
+    since = datetime.now(UTC) - group.first_seen
+    step, whole = next((chart for chart in CHARTS if chart[1] > since), CHARTS[-1])
     reached = reached_ids(roles.reach(request.user, "see_metadata"))
-    course = read_courses([group.fingerprint], reached, CHART_STEP, KEPT)[group.fingerprint]
+    course = read_courses([group.fingerprint], reached, step, whole)[group.fingerprint]
     failures = Series("failures", "dead", [float(count) for _, count in course], filled=True)
-    return charts.draw("Failures", [moment for moment, _ in course], [failures], subtitle="per 4 h, last 14 days")
+    subtitle = f"per {span(step.total_seconds())}, last {span(whole.total_seconds())}"
+    return charts.draw("Failures", [moment for moment, _ in course], [failures], subtitle=subtitle)

@@ -119,7 +119,8 @@ def _parts(others: Sequence[DemoCell]) -> list[Part]:
 
 
 def _environment(key: NewKey, sqs_port: int) -> dict[str, str]:
-    mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
+    shown = {"ENVIRONMENT": "demo", "ALERTS_MAIL_TO": "demo@localhost"}
+    mails = shown | {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend"}
     pipeline = {  # some runs to look at where there is a Java, without a Java that stays between them
         "ARCHIVE_SCHEDULE": "*/5 * * * *",
         "ROLLUP_SCHEDULE": "1-59/5 * * * *",

@@ -11,12 +11,12 @@ declare
   v_held integer[] := '{}';
   v_sent integer;
 begin
-  select g.group_id, g.name, g.queue_window, s.name as stream, q.name as queue, q.queue_id, q.mode
+  select g.group_id, g.name, g.queue_window, g.delay_seconds, s.name as stream, q.name as queue, q.queue_id, q.mode
   into v_group
   from signalbox.consumer_group g
   join signalbox.stream s on s.stream_id = g.stream_id
   join signalbox.queue q on q.queue_id = g.queue_id
-  where g.group_id = p_group_id
+  where g.group_id = p_group_id and not g.paused
   for update of g skip locked;
   if not found then
     return 0;
@@ -78,6 +78,8 @@ begin
         v_group.queue, v_batch.payloads[:v_sent],
         attributes => case when cardinality(array_remove(v_batch.attributes[:v_sent], null)) > 0
           then v_batch.attributes[:v_sent] end,
+        delay_seconds => case when v_group.delay_seconds is not null
+          then array_fill(v_group.delay_seconds, array[v_sent]) end,
         group_ids => case when cardinality(array_remove(v_batch.keys[:v_sent], null)) > 0
           then v_batch.keys[:v_sent] end,
         trace_ids => case when cardinality(array_remove(v_batch.trace_ids[:v_sent], null)) > 0

@@ -1,7 +1,7 @@
 -- feed_queue(group_id, sharers): send one batch of one subscription. Returns how many messages. It takes its share of
 -- the queue's room where others feed the queue after it. A process that holds the subscription's row feeds it; others
 -- skip it. An obstacle stops only this subscription: a queue that is full, closed or held, a message that is too large,
--- an open sender of a FIFO group, a lock that is not free at once.
+-- an open sender of a FIFO group, a pause, a lock that is not free at once.
 create or replace function signalbox.feed_queue(group_id integer, sharers integer default 1) returns bigint
 language plpgsql
 set lock_timeout = '100ms'

@@ -1,4 +1,5 @@
--- subscriptions_to_feed(): one round of feed_queue: of each queue first the subscription that moved longest ago.
+-- subscriptions_to_feed(): one round of feed_queue: of each queue first the subscription that moved longest ago, and none
+-- that is paused.
 -- sharers: how many subscriptions of the queue have unread messages and have not had their turn yet, this one included.
 -- Indexes: group_offset_pkey, once for each partition of a subscription.
 create or replace function signalbox.subscriptions_to_feed() returns table (group_id integer, sharers integer)
@@ -27,7 +28,7 @@ begin
       order by o.offset_id desc
       limit 1
     ) o
-    where g.queue_id is not null
+    where g.queue_id is not null and not g.paused
     group by g.group_id, g.queue_id
   ) u
   order by u.queue_id, u.moved_at, u.group_id;

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from signalbox import arguments
 from signalbox.errors import InvalidArgument
 from signalbox.logs.errors import name_of
-from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
-from signalbox.unreadable import Unreadable
+from signalbox.payloads.encoding import RESULT_BYTES, STATE_BYTES, encode_within
+from signalbox.payloads.unreadable import Unreadable
 
 logger = logging.getLogger(__name__)
 

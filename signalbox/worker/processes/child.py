@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from signalbox.bodies import BodyStore, FileBodies, with_body
 from signalbox.errors import InvalidArgument
 from signalbox.logs import log_to_standard_error
 from signalbox.messages import Message
+from signalbox.payloads.bodies import BodyStore, FileBodies, with_body
 from signalbox.worker.handlers.naming import Handler, is_async, load, wants_results_kept
 from signalbox.worker.handlers.once import once
 from signalbox.worker.handlers.table import load_handler

@@ -149,6 +149,9 @@ ROWS: dict[Route, Row] = {
     ("GET", "/v1/streams"): Row(200, places=lambda world: [world.stream][:0], is_list=True),
     ("GET", _STREAM): Row(200, places=_stream),
     ("PATCH", _STREAM): Row(200, places=_stream, document=lambda world: {"retentionSeconds": 7200}),
+    ("POST", f"{_STREAM}:rename"): Row(
+        200, places=_stream, document=lambda world: {"newName": f"{world.queue}-renamed"}
+    ),
     ("DELETE", _STREAM): Row(204, places=lambda world: [world.closed_stream]),
     ("POST", f"{_STREAM}/messages"): Row(202, places=_stream, document=lambda world: {"body": 1, "key": "k"}),
     ("POST", f"{_STREAM}/messages:batch"): Row(

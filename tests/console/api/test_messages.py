@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queues import bodies
-from signalbox.payloads import encode
+from signalbox.payloads.encoding import encode
 from tests.console.api.callers import Answer, Caller
 from tests.engine import Engine
 

@@ -91,6 +91,7 @@ def test_a_page_says_everything_of_one_cause(
     for words in facts:
         assert words in page.text
     assert "Failures: failures" in page.html  # the chart in words
+    assert "per 10 m, last 2 h" in page.text.replace("\u00a0", " ")  # as young as the group
     assert page.link("Redrive…") == f"/redrives/new?q=fp%3Afp-{cause}"
     assert page.link("Messages") == f"/dead-letters?q=fp%3Afp-{cause}"
     assert len(page.all("input", type="checkbox")) == 5

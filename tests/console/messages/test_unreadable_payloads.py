@@ -10,7 +10,7 @@ from dlq.search.checked_filter import check_filter, everything
 from dlq.trash import deletions
 from queues.dead_letters.ids import newest_id
 from queues.models import DeadLetter, Queue, Trashed
-from signalbox.unreadable import Unreadable, decode
+from signalbox.payloads.unreadable import Unreadable, decode
 from tests.console.browsers import Browser
 from tests.engine import Engine
 from tests.poison import POISONS, each_poison, in_attributes, spoil

@@ -26,11 +26,14 @@ def test_a_queue_at_rest_says_nothing(viewer: Browser, engine: Engine) -> None:
 
 def test_dead_letters_above_the_threshold_are_the_worst(viewer: Browser, scene: DeadLetterScene) -> None:
     scene.add_dead(2)
+    scene.engine.value("select signalbox.aggregate_counters()")
+    scene.engine.value("select signalbox.record_history()")
 
     text = row(viewer, scene.queue)
 
     assert text.startswith("breaching")
     assert "2 dead letters (limit 0)." in text
+    assert "2 in 10 m" in text
 
 
 def test_dead_letters_within_the_threshold_do_not_hurt(

@@ -127,6 +127,9 @@ def test_all_errors_are_said_at_once_and_linked(admin: Browser, engine: Engine) 
         assert sentence in summary.text
     assert "backoff_" not in summary.text  # one message for each mistake, with labels
     assert page.link("Max delivery attempts") == "#id_max_receives"
+    folded = page.all("details", class_="group")
+    assert folded, "what is not to be corrected is out of the way"
+    assert not any("Max delivery attempts" in group.text for group in folded)
     assert page.one("input", id="id_max_receives").attributes["aria-invalid"] == "true"
     assert page.fields()["backoff_base_seconds"] == "100"
     assert get_queue(engine.queue).max_receives == 5

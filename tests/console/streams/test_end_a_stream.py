@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.core.management import CommandError, call_command
 
 from queues.models import AuditEvent
 from tests.console.browsers import Browser
@@ -34,4 +35,22 @@ def test_a_stream_is_renamed_and_deleted_by_clicks(admin: Browser, viewer: Brows
     log.value("select signalbox.configure_stream(%s, '{\"closed\": true}')", new)
     assert admin.post(f"{here}/delete", {"typed_name": log.name, "reason": "old"}).status_code == 422
     assert admin.post(f"{here}/delete", {"typed_name": new, "reason": "old"}).status_code == 302
+    assert AuditEvent.objects.get(action="stream.delete", details__stream=new).reason == "old"
+
+
+def test_a_stream_is_renamed_and_deleted_from_a_terminal(
+    commits: None, log: Log, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = f"{log.name}-new"
+    call_command("streams", "rename", log.name, new, "--check")
+    assert "the old name is refused at once" in capsys.readouterr().out
+    call_command("streams", "rename", log.name, new, "--reason", "wrong")
+    call_command("streams", "list")
+    assert f"{new}\t" in capsys.readouterr().out
+    call_command("streams", "delete", new, "--check")
+    assert f"In the way: {new} is open: close it first." in capsys.readouterr().out
+    with pytest.raises(CommandError, match="is open"):
+        call_command("streams", "delete", new)
+    log.value("select signalbox.configure_stream(%s, '{\"closed\": true}')", new)
+    call_command("streams", "delete", new, "--reason", "old")
     assert AuditEvent.objects.get(action="stream.delete", details__stream=new).reason == "old"

@@ -115,6 +115,40 @@ def test_a_group_is_made_with_a_filter(admin: Browser, log: Log) -> None:
     assert "payload.n:>=3" in admin.see(f"/streams/{log.name}/groups/odd").text
 
 
+def test_a_filter_is_changed_after_a_preview(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/groups/slow/settings"
+    assert "The filter skips 2 of the next 4 messages" in admin.see(f"{address}?filter=payload.n:%3E=3").text
+    assert "Nothing changes" in admin.see(f"{address}?filter=").text
+    assert admin.get(f"{address}?filter=queue:x").status_code == 422
+    assert admin.post(address, {"filter": "payload.n:>=3", "reason": " "}).status_code == 422
+
+    admin.post(address, {"filter": "payload.n:>=3", "reason": "only large ones"})
+
+    (event,) = events(log, "group.configure")
+    assert (event.reason, event.details["changes"]) == (
+        "only large ones",
+        {"filter": {"before": "", "after": "payload.n:>=3"}},
+    )
+    admin.post(f"/streams/{log.name}/groups/slow/pause")
+    assert "the group slow sends to no queue" in admin.see(f"/streams/{log.name}/groups/slow").text
+
+
+def test_a_subscription_of_a_stream_is_paused_and_gets_a_window(admin: Browser, log: Log, engine: Engine) -> None:
+    log.group("fed", "beginning", queue=engine.queue)
+    address = f"/streams/{log.name}/groups/fed"
+    admin.post(f"{address}/pause")
+    assert "paused" in admin.see(address).text
+    page = admin.see("/subscriptions")
+    assert page.one("button", aria_label=f"Resume {log.name} to {engine.queue}")
+
+    admin.post(f"{address}/resume")
+    change = {"filter": "", "queue_window": "7", "delay_seconds": "60", "reason": "slower"}
+    admin.post(f"{address}/settings", change)
+
+    assert "fewer than 7 messages, each with a delay of 1 m" in admin.see(address).text
+    assert admin.post(f"{address}/settings", {**change, "queue_window": "0"}).status_code == 422
+
+
 def test_a_seek_needs_a_reason(admin: Browser, log: Log) -> None:
     answer = admin.post(f"/streams/{log.name}/groups/slow/seek", {"point": "beginning", "reason": " "})
 
@@ -200,6 +234,7 @@ def test_a_group_is_forgotten_by_its_typed_name(admin: Browser, log: Log) -> Non
         "/streams/S/settings",
         "/streams/S/new-group",
         "/streams/S/groups/slow/seek",
+        "/streams/S/groups/slow/settings",
         "/streams/S/groups/slow/drop",
     ],
 )

@@ -9,6 +9,8 @@ from tests.console.browsers import Browser, Page
 from tests.engine import Engine
 
 MONITOR = ["Queues", "Dead letters", "Alerts", "Streams", "Subscriptions", "Consumers", "Metrics"]
+OPERATE = ["Jobs", "Trash"]
+ARCHIVE = ["Runs", "Replay", "Failure analysis", "Schedules"]
 ADMIN = ["Tenants & quotas", "Users & access", "Approval rules", "Privacy", "Maintenance mode", "Audit log"]
 
 
@@ -37,7 +39,8 @@ def open_groups(page: Page) -> list[str]:
 def test_an_operator_sees_nine_lines_and_a_closed_archive(operator: Browser) -> None:
     page = operator.see("/")
 
-    assert labels(page) == [*MONITOR, "Jobs", "Trash", "Runs", "Replay", "Failure analysis", "Schedules"]
+    assert labels(page) == [*MONITOR, *OPERATE, *ARCHIVE]
+    assert len([*MONITOR, *OPERATE]) == 9
     assert open_groups(page) == []  # so that nine lines are in sight
 
 
@@ -60,11 +63,15 @@ def test_who_may_read_a_page_of_administration_sees_its_line_there(viewer: Brows
     assert lit(viewer.see("/audit")) == ["Audit log"]
 
 
-def test_approvals_are_there_when_some_job_needs_one(admin: Browser, settings) -> None:
-    assert "Approvals" not in labels(admin.see("/"))
-    assert lit(admin.see("/approvals")) == ["Approvals"]
+def test_what_awaits_approval_counts_beside_jobs(operator: Browser, settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.APPROVAL_DELETE_MESSAGES = 10
-    assert "Approvals" in labels(admin.see("/"))
+    monkeypatch.setattr("dlq.jobs.approvals.counts", lambda: (2, 1))
+
+    page = operator.see("/approvals")
+
+    assert len(labels(page)) == len([*MONITOR, *OPERATE, *ARCHIVE])
+    assert lit(page) == ["Jobs"]
+    assert "Jobs 3 (2 active redrives, 1 job awaiting approval)" in page.text
 
 
 def test_every_page_lights_its_place(admin: Browser, engine: Engine) -> None:

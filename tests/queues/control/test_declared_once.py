@@ -38,7 +38,7 @@ assert "nap_seconds" in grants._SETTINGS
 from console.queues.forms import SettingsForm
 field = SettingsForm().fields["nap_seconds"]
 assert (field.unit, field.max_value) == ("seconds", 9)
-assert "nap_seconds" in [field.name for heading, fields in SettingsForm().groups() for field in fields]
+assert "nap_seconds" in [field.name for group in SettingsForm().groups() for field in group.fields]
 
 from console.api.queues import shapes
 assert shapes.Changes.model_fields["nap_seconds"].description == "How long the queue naps."

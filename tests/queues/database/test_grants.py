@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from queues.database import grants
 from queues.errors import InvalidArgument
 from signalbox import Client
-from signalbox.bodies import FileBodies
+from signalbox.payloads.bodies import FileBodies
 from tests.races.sessions import until
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -243,6 +243,7 @@ def every_stream_verb(client: Client, session: psycopg.Connection[Any], name: st
     read = []
     until(lambda: bool(read.extend(client.read_stream(stream, "g", "me")) or len(read) >= 3), "what was appended")
     assert client.commit_messages(stream, "g", "me", read)
+    client.configure_group(stream, "fed", {"filter": "payload.n:1", "queue_window": 5, "paused": True})
     client.seek(stream, "g", "beginning", dry_run=True)
     client.seek(stream, "g", "beginning")
     client.leave_group(stream, "g", "me")

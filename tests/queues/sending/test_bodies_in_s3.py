@@ -17,7 +17,7 @@ from moto.server import ThreadedMotoServer
 from queues.bodies import StoredBodies
 from queues.upkeep.body_collection import collect, sweep
 from signalbox import BodyMissing, Client
-from signalbox.bodies import INLINE_BYTES
+from signalbox.payloads.bodies import INLINE_BYTES
 from tests.engine import Engine
 
 Connect = Callable[..., psycopg.Connection[Any]]

@@ -22,7 +22,7 @@ from queues.bodies import StoredBodies, WholeFiles
 from queues.upkeep.body_collection import collect, sweep
 from queues.upkeep.upkeep import Chores
 from signalbox import BodyMissing, Client, InvalidArgument
-from signalbox.bodies import INLINE_BYTES, Parcel
+from signalbox.payloads.bodies import INLINE_BYTES, Parcel
 from tests.engine import Engine
 from tests.races.sessions import finish, start, until_waiting
 

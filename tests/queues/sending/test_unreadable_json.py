@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from signalbox.payloads import MAX_DIGITS, MAX_LEVELS
+from signalbox.payloads.encoding import MAX_DIGITS, MAX_LEVELS
 from tests.engine import Engine
 from tests.poison import each_poison, in_attributes, spoil, spoil_stream
 from tests.queues.sending.test_bad_input import refused

@@ -7,7 +7,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
+from tests.engine import Engine
 from tests.streams import Log, make_log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -54,6 +56,56 @@ def test_many_that_it_skips_are_committed_in_bounded_steps(log: Log) -> None:
     assert skipped(log) == 2000
     assert log.commit(row)
     assert skipped(log) == 2500
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ([], "settings"),
+        ({"colour": 1}, "colour"),
+        ({"filter": None}, "filter"),
+        ({"filter": "queue:x"}, "filter"),
+        ({"paused": True}, "paused"),
+        ({"queue_window": 5}, "queue_window"),
+        ({"delay_seconds": 5}, "delay_seconds"),
+    ],
+)
+def test_a_group_has_no_settings_of_queues_and_its_own_are_checked(log: Log, settings: object, field: str) -> None:
+    with pytest.raises(psycopg.Error) as refused:
+        log.value("select signalbox.configure_group(%s, 'g', %s)", log.name, Jsonb(settings))
+    assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB400", field)
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"paused": 1}, "paused"),
+        ({"queue_window": 0}, "queue_window"),
+        ({"queue_window": 1.5}, "queue_window"),
+        ({"queue_window": None}, "queue_window"),
+        ({"delay_seconds": -1}, "delay_seconds"),
+        ({"delay_seconds": 5}, "delay_seconds"),
+    ],
+)
+def test_settings_of_a_subscription_of_a_fifo_queue_are_checked(
+    log: Log, make_engine: Callable[..., Engine], settings: object, field: str
+) -> None:
+    log.group("fed", queue=make_engine(mode="fifo").queue)
+    with pytest.raises(psycopg.Error) as refused:
+        log.value("select signalbox.configure_group(%s, 'fed', %s)", log.name, Jsonb(settings))
+    assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB400", field)
+
+
+def test_a_preview_counts_what_a_filter_would_skip_and_changes_nothing(log: Log) -> None:
+    for n in (1, 10, 2, 30):
+        log.append({"n": n})
+    preview = "select * from signalbox.configure_group(%s, 'g', '{\"filter\": \"payload.n:>20\"}', dry_run => true)"
+    assert log.rows(preview, log.name) == [(True, 4, 3)]
+
+    rows = log.read()
+    assert [row[3]["n"] for row in rows] == [10, 30]
+    assert log.commit(rows[-1])
+    assert log.rows(preview, log.name) == [(True, 0, 0)]
 
 
 def test_a_filter_that_is_wrong_names_the_field(log: Log) -> None:

@@ -67,6 +67,25 @@ def test_two_subscriptions_of_one_queue_share_its_room(
     assert min(shares) >= sum(shares) * 0.4
 
 
+def test_a_paused_subscription_sends_nothing_and_then_with_its_delay_into_its_window(
+    connect: Connect, engine: Engine, feed: Feed
+) -> None:
+    log = make_log(connect(), partitions=2)
+    log.group("work", "beginning", queue=engine.queue)
+    append(log, 5)
+    configure = "select (signalbox.configure_group(%s, 'work', %s)).changed"
+    assert log.value(configure, log.name, Jsonb({"paused": True}))
+    feed()
+    assert (engine.counted()[0], log.numbers("work")[1]) == (0, 5)
+
+    assert log.value(configure, log.name, Jsonb({"paused": False, "queue_window": 3, "delay_seconds": 60}))
+    assert not log.value(configure, log.name, Jsonb({"delay_seconds": 60.0}))
+    feed()
+    feed()
+    due = "select count(*), min(due_at) > now() + interval '30 seconds' from signalbox.scheduled where queue_id = %s"
+    assert log.rows(due, engine.queue_id) == [(3, True)]
+
+
 def test_a_subscription_with_nothing_to_send_leaves_its_share_to_the_other(
     connect: Connect, engine: Engine, feed: Feed
 ) -> None:

@@ -189,6 +189,10 @@ class TestStreams:
         assert signalbox("stream", "read", stream, "g")[0] == 3
         seek = ("stream", "seek", stream, "g", "offset", "--partition", 0, "--position", 1)
         assert signalbox(*seek, "--dry-run")[1] == signalbox(*seek)[1] == ["0\t3\t1\t2"]
+        configure = ("stream", "configure-group", stream, "g", "--set", "filter=payload.n:1")
+        assert signalbox(*configure, "--dry-run")[:2] == (0, ["changed\t2\t2"])
+        assert signalbox(*configure)[:2] == (0, ["changed\t2\t2"])
+        assert signalbox(*configure)[:2] == (3, ["unchanged\t0\t0"])
         status, _, complaint = signalbox("stream", "append", stream, "--lines", stdin="1\n{\n")
         assert (status, "line 2 is not JSON" in complaint) == (1, True)
         assert "at is 'noon'" in signalbox("stream", "seek", stream, "g", "time", "--at", "noon")[2]

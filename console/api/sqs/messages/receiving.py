@@ -23,7 +23,7 @@ from console.api.sqs.messages.returning import give_back
 from console.api.sqs.queues.facts import SqsFacts, facts_of, queue_of
 from console.api.waiting import shared_hub
 from signalbox import Message
-from signalbox.binary import json_value
+from signalbox.payloads.binary import json_value
 
 MAX_MESSAGES = 10
 MAX_WAIT_SECONDS = 20

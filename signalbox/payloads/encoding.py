@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from signalbox import binary
 from signalbox.errors import InvalidArgument
-from signalbox.unreadable import is_deeper, items_inside
+from signalbox.payloads import binary
+from signalbox.payloads.unreadable import is_deeper, items_inside
 
 
 def encode(value: object, field: str = "payload") -> str:

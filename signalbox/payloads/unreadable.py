@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, NoReturn
 
-from signalbox.binary import decoded
+from signalbox.payloads.binary import decoded
 
 #: The most levels of arrays and objects that are read: more than `send` accepts, and few enough to be written again.
 MAX_LEVELS_READ = 500

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from signalbox.binary import decoded
 from signalbox.errors import BodyCorrupt, BodyMissing, InvalidArgument, PayloadTooLarge
 from signalbox.messages import Body, Message
-from signalbox.unreadable import Unreadable, decode
+from signalbox.payloads.binary import decoded
+from signalbox.payloads.unreadable import Unreadable, decode
 
 #: The largest payload that the database itself holds, in bytes as PostgreSQL counts them; larger ones go to the store.
 INLINE_BYTES = 262_144
