@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -43,10 +45,38 @@ PATHS = [
     "/audit",
     "/people",
     "/account",
+    "/alerts",
+    "/streams",
     "/new-queue",
     "/login",
 ]
 
+
+FEATURES = {
+    "a page for each message": "/queues/Q/messages/N",
+    "dead letters grouped by cause": "/dead-letters/failure-groups/CLUSTER",
+    "a filter language": "/saved-filters",
+    "redrive": "/redrives/new",
+    "approvals": "/approvals",
+    "pause": "/queues/Q/pause",
+    "purge with preview": "/queues/Q/purge",
+    "undo": "/trash",
+    "settings": "/queues/Q/settings",
+    "audit": "/audit",
+    "streams": "/streams",
+    "subscriptions": "/subscriptions",
+    "exact numbers": "/queues/Q/history",
+    "two weeks of history": "/history",
+    "causes": "/queues/Q",
+    "alerts": "/alerts",
+    "mail and webhooks": "/alerts/channels",
+    "the archive": "/pipeline",
+    "replay": "/pipeline/replay",
+    "workers": "/consumers",
+    "the HTTP API": "/v1/docs",
+    "the documentation": "/docs",
+}
+"""Each feature of the README, and its page."""
 
 SEEN: dict[str, Page] = {}
 """The pages, once they have been fetched: all tests only read them."""
@@ -154,3 +184,24 @@ def test_going_back_in_history_gets_the_whole_page(admin: Browser) -> None:
     answer = admin.get("/", headers={"HX-Request": "true", "HX-History-Restore-Request": "true"})
 
     assert b"<html" in answer.content
+
+
+def test_every_feature_of_the_readme_is_reached_by_clicks(pages: dict[str, Page]) -> None:
+    reached, ahead = set[str](), ["/"]
+    while ahead:
+        path = ahead.pop()
+        if path not in reached and path in pages:
+            attributes = [one.attributes for one in pages[path].elements if one.tag in ("a", "form", "button")]
+            ahead += [
+                _place(one[name]) for one in attributes for name in ("href", "action", "formaction") if name in one
+            ]
+        reached.add(path)
+
+    assert {feature: path for feature, path in FEATURES.items() if path not in reached} == {}
+
+
+def _place(address: str) -> str:
+    """The address of a kind of page: without its query, its queue and its number."""
+    path = re.sub(r"[?#].*", "", address)
+    path = re.sub(r"^/queues/[^/]+", "/queues/Q", path)
+    return re.sub(r"/\d+$", "/N", re.sub(r"(failure-groups)/[^/]+$", r"\1/CLUSTER", path))
