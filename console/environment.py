@@ -124,6 +124,14 @@ def env_address(name: str, default: str, schemes: tuple[str, ...]) -> str:
     return text
 
 
+def _sqs_url() -> str:
+    """Return the SQS endpoint's own port, which only this machine reaches, or its address under that of the console."""
+    if not SQS_PORT or env_text("CONSOLE_URL", ""):
+        return f"{CONSOLE_URL}/sqs"
+    host = "127.0.0.1" if SQS_HOST in ("0.0.0.0", "::") else SQS_HOST  # noqa: S104 - it is compared, not bound
+    return f"http://[{host}]:{SQS_PORT}" if ":" in host else f"http://{host}:{SQS_PORT}"
+
+
 def env_addresses(name: str, schemes: tuple[str, ...]) -> list[str]:
     """Read addresses, which may hold a secret: a mistake names their place, not them."""
     addresses = env_list(name, "")
@@ -395,6 +403,9 @@ ALERTS_KEEP_DAYS = env_number("ALERTS_KEEP_DAYS", 30, low=1, high=3_650)
 # Alerts that the console itself evaluates
 CONSOLE_URL = env_address("CONSOLE_URL", f"http://127.0.0.1:{PORT}", ("https", "http"))
 """Default: `http://127.0.0.1:PORT`. Address of the console in links of mails and webhooks."""
+SQS_URL = env_address("SQS_URL", _sqs_url(), ("https", "http"))
+"""Default: `http://SQS_HOST:SQS_PORT` on a machine without `CONSOLE_URL`, else `/sqs` under `CONSOLE_URL`. Address of
+the SQS endpoint that `manage.py apikey create --sqs` prints."""
 ALERTS_EVERY_SECONDS = env_number("ALERTS_EVERY_SECONDS", 15, low=1, high=3_600)
 """Seconds between evaluations of `manage.py alerts evaluate`."""
 ALERTS_MAIL_TO = env_list("ALERTS_MAIL_TO", "")

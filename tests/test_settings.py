@@ -91,6 +91,22 @@ def test_by_default_nothing_is_open(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, "http://127.0.0.1:8000/sqs"),
+        ({"CONSOLE_URL": "https://queues.example.org"}, "https://queues.example.org/sqs"),
+        ({"SQS_PORT": "9324"}, "http://127.0.0.1:9324"),
+        ({"SQS_PORT": "9324", "SQS_HOST": "0.0.0.0"}, "http://127.0.0.1:9324"),
+        ({"SQS_PORT": "9324", "SQS_HOST": "::1"}, "http://[::1]:9324"),
+        ({"SQS_PORT": "9324", "CONSOLE_URL": "https://queues.example.org/"}, "https://queues.example.org/sqs"),
+        ({"SQS_PORT": "9324", "SQS_URL": "https://sqs.example.org/"}, "https://sqs.example.org"),
+    ],
+)
+def test_the_sqs_endpoint_has_an_address_that_answers(tmp_path: Path, variables: dict[str, str], expected: str) -> None:
+    assert read_settings(tmp_path, "SQS_URL", **variables)["SQS_URL"] == expected
+
+
 def test_one_setting_allows_plain_http_on_this_machine(tmp_path: Path) -> None:
     names = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_HSTS_SECONDS")
 

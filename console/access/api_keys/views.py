@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,7 +17,6 @@ from console.access.api_keys import ALL, SCOPES, keys
 from console.access.api_keys.keys import NewKey
 from console.access.api_keys.models import ApiKey
 from console.access.roles import requires
-from console.api.sqs.accounts import endpoint_url
 from console.web import pagination
 from console.web.forms.fields import ReasonForm, reason_field, refuse, suggest
 from console.web.htmx import render_page
@@ -149,7 +149,7 @@ def _show_once(request: HttpRequest, made: NewKey) -> HttpResponse:
         "key": made.row,
         "text": made.text,
         "secret": made.secret if made.row.signs else "",
-        "endpoint": endpoint_url(),
+        "endpoint": settings.SQS_URL,
         "tenant_is_new": tenant is not None and not Tenant.objects.filter(name=tenant).exists(),
     }
     return render_page(request, "access/api_keys/made.html", "access/api_keys/_facts.html", context)

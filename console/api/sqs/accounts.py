@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from django.conf import settings
-
 PATH = "/sqs"
 DEFAULT_TENANT = "default"
 DEFAULT_ACCOUNT = "000000000000"
@@ -44,11 +42,6 @@ def queue_in(address: str) -> tuple[str, str] | None:
         return None
     found = _PATH.fullmatch(path)
     return (found[1], found[2]) if found else None
-
-
-def endpoint_url() -> str:
-    """Return the address of the endpoint for SDKs."""
-    return settings.CONSOLE_URL.rstrip("/") + PATH
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 
 from console.access.api_keys import SCOPES, SQS_SCOPES, keys
 from console.access.api_keys.keys import NewKey
 from console.access.api_keys.models import ApiKey
-from console.api.sqs.accounts import endpoint_url
 from dlq.filters.readings import MisreadError, duration
 from queues.commands import ACTOR, VerbCommand
 from queues.errors import SignalboxError
@@ -72,7 +72,7 @@ class Command(VerbCommand):
             return
         self.stdout.write(_line(made.row))
         if options["sqs"]:
-            self.stdout.write(f"endpoint {endpoint_url()}")
+            self.stdout.write(f"endpoint {settings.SQS_URL}")
             self.stdout.write(f"access key id {made.row.identifier}, secret access key {made.secret}")
         self.stdout.write("This is the key. It is not kept, and cannot be shown again:")
         self.stdout.write(made.text)
@@ -132,7 +132,7 @@ def _made(made: NewKey) -> dict[str, Any]:
     signs = {
         "access_key_id": made.row.identifier,
         "secret_access_key": made.secret,
-        "endpoint_url": endpoint_url(),
+        "endpoint_url": settings.SQS_URL,
     }
     return _as_json(made.row) | {"api_key": made.text} | (signs if made.row.signs else {})
 

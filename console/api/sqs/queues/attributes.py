@@ -74,7 +74,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "MessageRetentionPeriod": Attribute(_number(60, 1_209_600), "345600", "retention_seconds"),
     "MaximumMessageSize": Attribute(_number(1_024, MAX_MESSAGE_BYTES), str(MAX_MESSAGE_BYTES)),
     "ReceiveMessageWaitTimeSeconds": Attribute(_number(0, 20), "0"),
-    "SqsManagedSseEnabled": Attribute(_flag, "false"),
+    "SqsManagedSseEnabled": Attribute(_flag, "true"),
     "KmsMasterKeyId": Attribute(_only_empty, ""),
     "KmsDataKeyReusePeriodSeconds": Attribute(_number(60, 86_400), ""),
     "Policy": Attribute(_only_empty, ""),
