@@ -6,8 +6,8 @@ import math
 
 from playwright.sync_api import Page
 
-SECONDS = 10
-"""The time of live updates that a test stands for."""
+SECONDS = 30
+"""The time of live updates that a test stands for; it ends where the same states would follow again."""
 PAUSE = 'sessionStorage.setItem("signalbox-updates-paused", "yes")'
 
 # A request for a live update is answered within the page: by turns, in the time of a task. All else goes its way.
@@ -50,14 +50,20 @@ window.update = () => new Promise((resolve) => {
   htmx.config.defaultSettleDelay = 0; // each has settled before the next
   htmx.trigger(live(), "live");
 });
+window.state = () => nameOf(document.activeElement) + live().outerHTML.replace(/\\d+/g, "");
 window.keepsFocus = async (part, index, updates) => {
   const focused = focusables(part)[index];
   const words = nameOf(focused);
   focused.focus();
   let isThere = true; // in every answer: what was gone for a moment may lose the focus
-  for (let number = 0; number < updates; number += 1) {
+  const seen = new Set([state()]);
+  for (let number = 1; number <= updates; number += 1) {
     await update();
     isThere &&= focusables(part).some((one) => nameOf(one) === words);
+    if (number % 2) continue; // of two answers by turns, the first is shown after an even number
+    const now = state();
+    if (seen.has(now)) break; // from the same state, the same answers lead to the same states
+    seen.add(now);
   }
   const now = nameOf(document.activeElement);
   return now === (isThere ? words : now) && now !== "body" ? "" : `${words} -> ${now}`;

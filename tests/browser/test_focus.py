@@ -135,7 +135,7 @@ def test_the_summary_of_mistakes_gets_the_focus(open_console: OpenConsole, compl
 
 
 @pytest.mark.proof
-def test_everything_on_every_live_page_keeps_the_focus_for_ten_seconds(
+def test_everything_on_every_live_page_keeps_the_focus_for_half_a_minute(
     open_console: OpenConsole, paths: list[str], engine: Engine
 ) -> None:
     page = open_console()
