@@ -17,6 +17,8 @@ class Stream(DataPlaneModel, table="stream"):
     )
     partitions = models.SmallIntegerField()
     retention_seconds = models.FloatField()
+    retention_bytes = models.BigIntegerField()
+    retention_messages = models.BigIntegerField()
     max_payload_bytes = models.IntegerField()
     closed = models.BooleanField()
     alert_group_lag_seconds = models.FloatField()

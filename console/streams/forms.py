@@ -61,11 +61,19 @@ class StreamForm(RetentionForm):
     )
 
 
+def _count(label: str, unit: str) -> forms.IntegerField:
+    text = "The newest up to this amount are kept; older messages are deleted before their time. 0: no limit."
+    field = forms.IntegerField(label=label, initial=0, min_value=0, max_value=10**15, help_text=text)
+    return measured(field, unit)
+
+
 _RETENTION = "Applies to stored messages too: older ones are deleted within minutes."
 STREAM_SETTINGS = {
     one.name: one
     for one in (
         Setting("retention_seconds", "number", 604_800.0, "", unit="seconds", effect=_RETENTION),
+        Setting("retention_bytes", "integer", 0, "", unit="bytes", effect=_RETENTION),
+        Setting("retention_messages", "integer", 0, "", unit="messages", effect=_RETENTION),
         Setting("alert_group_lag_seconds", "number", 300.0, "", unit="seconds", effect="Applies at the next check."),
         Setting("max_payload_bytes", "integer", MAX_PAYLOAD_BYTES, "", unit="bytes", effect="Applies to new messages."),
         Setting("closed", "boolean", False, "", effect="Appends are refused; consumers go on reading."),
@@ -78,7 +86,17 @@ class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
 
     settings = STREAM_SETTINGS
 
-    field_order = ("retention_seconds", "alert_group_lag_seconds", "max_payload_bytes", "closed", "reason")
+    field_order = (
+        "retention_seconds",
+        "retention_bytes",
+        "retention_messages",
+        "alert_group_lag_seconds",
+        "max_payload_bytes",
+        "closed",
+        "reason",
+    )
+    retention_bytes = _count("Retention: size", "bytes")
+    retention_messages = _count("Retention: number", "messages")
     max_payload_bytes = measured(
         forms.IntegerField(
             label="Largest payload",

@@ -130,6 +130,12 @@ def read_bounds(stream: Stream) -> list[PartitionBounds]:
     return [PartitionBounds(*row) for row in rows]
 
 
+def read_bytes(stream: Stream) -> int:
+    """Read how many bytes the messages of a stream have on disk, from the sizes of its segments."""
+    ((size,),) = fetch(query_text("streams/bytes"), [stream.stream_id])
+    return int(size)
+
+
 def read_skipped(group: ConsumerGroup) -> int:
     """Read how many messages the filter of a group has skipped."""
     return sum(skipped for _, skipped in fetch(query_text("streams/skipped"), [[group.group_id]]))

@@ -63,6 +63,8 @@ configure_stream: Function[int] = Function(
 _SETTINGS = (
     "partitions",
     "retention_seconds",
+    "retention_bytes",
+    "retention_messages",
     "max_payload_bytes",
     "closed",
     "alert_group_lag_seconds",
@@ -72,8 +74,8 @@ _SETTINGS = (
 def list_streams(prefix: str) -> Call[list[StreamInfo]]:
     return Call(
         """
-        select s.stream_id, s.name, t.name, s.partitions, s.retention_seconds, s.max_payload_bytes, s.closed,
-          s.alert_group_lag_seconds
+        select s.stream_id, s.name, t.name, s.partitions, s.retention_seconds, s.retention_bytes, s.retention_messages,
+          s.max_payload_bytes, s.closed, s.alert_group_lag_seconds
         from signalbox.stream s
         join signalbox.tenant t using (tenant_id)
         where starts_with(s.name, %(prefix)s::text)

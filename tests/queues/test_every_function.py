@@ -705,6 +705,11 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_take_turns": ("signalbox._take_turns(%(queue_id)s, array['g', null])", []),
     "expired_stream_segments": ("(select count(*) from signalbox.expired_stream_segments())", NUMBER),
     "leave_stream_segment": ("signalbox.leave_stream_segment(%(stream_id)s, now())", NOTHING),
+    "_positions_after": (
+        "(select signalbox._positions_after(s, '-infinity') from signalbox.stream s where s.name = %(stream)s)",
+        1,
+    ),
+    "_segment_bytes": ("signalbox._segment_bytes('no-such')", 0),
     "drop_stream_segment": ("signalbox.drop_stream_segment(%(stream_id)s, now())", NOTHING),
     "record_group_history": ("signalbox.record_group_history()", NUMBER),
     "_group_history_steps": ("(select count(*) from signalbox._group_history_steps())", 3),

@@ -20,6 +20,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$"
 Partition = whole(0, MAX_PARTITION)
 Position = whole(0, MAX_POSITION)
 Seconds = Annotated[float, Field(ge=1, le=31_536_000)]
+Retained = whole(0, 1_000_000_000_000_000)
 
 
 class StreamSettings(Shape):
@@ -30,6 +31,12 @@ class StreamSettings(Shape):
     )
     retention_seconds: Annotated[float, Field(ge=3600, le=315_360_000)] | None = Field(
         default=None, description="The least time for which messages are kept."
+    )
+    retention_bytes: Retained | None = Field(
+        default=None, description="The least bytes on disk that are kept of newer messages. 0: no limit."
+    )
+    retention_messages: Retained | None = Field(
+        default=None, description="The least number of newer messages that are kept. 0: no limit."
     )
     max_payload_bytes: whole(1, 262_144) | None = Field(default=None, description="The largest payload, as JSON text.")
     closed: bool | None = Field(default=None, description="A closed stream accepts no messages and can still be read.")
@@ -70,6 +77,8 @@ class StreamDocument(Document):
     tenant: str
     partitions: int
     retention_seconds: float
+    retention_bytes: int
+    retention_messages: int
     max_payload_bytes: int
     closed: bool
     alert_group_lag_seconds: float

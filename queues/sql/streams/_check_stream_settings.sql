@@ -16,6 +16,8 @@ begin
     left join (values
       ('partitions', 1, 64, true),
       ('retention_seconds', 3600, 315360000, false),
+      ('retention_bytes', 0, 1000000000000000, true),
+      ('retention_messages', 0, 1000000000000000, true),
       ('max_payload_bytes', 1, 262144, true),
       ('alert_group_lag_seconds', 1, 31536000, false),
       ('closed', null, null, null)

@@ -32,6 +32,8 @@ begin
   v_stream := jsonb_populate_record(v_stream, v_settings);
   update signalbox.stream s
   set retention_seconds = v_stream.retention_seconds,
+    retention_bytes = v_stream.retention_bytes,
+    retention_messages = v_stream.retention_messages,
     max_payload_bytes = v_stream.max_payload_bytes,
     closed = v_stream.closed,
     alert_group_lag_seconds = v_stream.alert_group_lag_seconds

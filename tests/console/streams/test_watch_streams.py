@@ -39,6 +39,7 @@ def test_a_streams_page_has_its_groups(viewer: Browser, log: Log) -> None:
 
     assert page.link("slow") == f"/streams/{log.name}/groups/slow"
     assert "2 partitions" in page.text
+    assert "KB on disk" in page.text
 
 
 def test_a_groups_page_has_its_partitions_and_members(viewer: Browser, log: Log) -> None:
@@ -176,7 +177,14 @@ def test_a_stream_and_groups_are_made(admin: Browser, log: Log, engine: Engine) 
     assert event.details["settings"]["partitions"] == 3
 
 
-SETTINGS = {"retention_seconds": 7200, "alert_group_lag_seconds": 60, "max_payload_bytes": 1000, "reason": "too much"}
+SETTINGS = {
+    "retention_seconds": 7200,
+    "retention_bytes": 1_000_000,
+    "retention_messages": 0,
+    "alert_group_lag_seconds": 60,
+    "max_payload_bytes": 1000,
+    "reason": "too much",
+}
 
 
 def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) -> None:
@@ -187,15 +195,16 @@ def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) 
     values = {name: str(value) for name, value in SETTINGS.items()}
     admin.change(address, **values, closed="on")
 
-    columns = "retention_seconds, alert_group_lag_seconds, max_payload_bytes, closed"
+    columns = "retention_seconds, retention_bytes, alert_group_lag_seconds, max_payload_bytes, closed"
     assert log.rows(f"select {columns} from signalbox.stream where stream_id = %s", log.stream_id) == [
-        (7200, 60, 1000, True)
+        (7200, 1_000_000, 60, 1000, True)
     ]
     (event,) = events(log, "stream.configure")
     assert event.reason == "too much"
     assert event.details["changes"]["retention_seconds"] == {"before": 604_800, "after": 7200}
     assert set(event.details["changes"]) == {
         "retention_seconds",
+        "retention_bytes",
         "alert_group_lag_seconds",
         "max_payload_bytes",
         "closed",

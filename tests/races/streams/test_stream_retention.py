@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from queues.upkeep.stream_upkeep import StreamChores
 from tests.races.sessions import finish, start, until_waiting
@@ -208,3 +209,27 @@ def test_calls_of_upkeep_from_outside_drop_segments_too(log: Log, connect: Conne
 
     assert not [name for name in segments(log) if name.endswith("_aged")]
     assert log.consume() == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_kept"),
+    [
+        ({"retention_bytes": 10**12}, True),
+        ({"retention_messages": 3}, True),
+        ({"retention_messages": 2}, False),
+        ({"retention_bytes": 1}, False),
+    ],
+)
+def test_what_newer_segments_hold_enough_of_is_dropped_before_its_time(
+    log: Log, connect: Connect, settings: dict[str, int], is_kept: bool
+) -> None:
+    log.append("old")
+    age(log)
+    log.value("select signalbox.configure_stream(%s, %s)", log.name, Jsonb({"retention_seconds": 86_400} | settings))
+    log.append("new")
+    log.append("newer")
+
+    drop(log, connect())
+
+    assert log.consume() == ["old"] * is_kept + ["new", "newer"]
+    assert log.numbers()[1] == 0
