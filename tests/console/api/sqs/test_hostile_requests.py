@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from botocore.auth import SigV4Auth
+from botocore.exceptions import ClientError
 
 from tests.console.api.sqs.clients import Credentials
 from tests.console.api.sqs.test_signatures import answer, signed
@@ -144,3 +146,35 @@ def test_documents(own: Credentials, url: str) -> None:
         assert 400 <= status < 500, (name, body[:200], text)
         error = json.loads(text)
         assert (error["__type"].startswith("com.amazonaws.sqs#"), bool(error["message"])) == (True, True)
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("SendMessage", {"MessageBody": "x" * 300_000}, "InvalidParameterValue"),
+    ("SetQueueAttributes", {"Attributes": {"Colour": "red"}}, "InvalidAttributeName"),
+    ("ReceiveMessage", {"AttributeNames": ["Colour"]}, "InvalidAttributeName"),
+]
+
+
+def test_limits_are_named_alike_in_both_protocols(sqs: Any, new_name: Callable[..., str]) -> None:
+    url = sqs.create_queue(QueueName=new_name(), Attributes={"MaximumMessageSize": "262144"})["QueueUrl"]
+    for operation, given, code in REFUSED:
+        with pytest.raises(ClientError) as raised:
+            sqs._make_api_call(operation, {"QueueUrl": url, **given})
+        assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+        assert raised.value.response["Error"]["Code"].endswith(code), operation
+
+
+@pytest.mark.parametrize("target", [{}, {"X-Amz-Target": "AmazonSQS.ListQueues"}])
+def test_requests_without_a_valid_signature(own: Credentials, target: dict[str, str]) -> None:
+    request = signed(own, SigV4Auth, "POST", "", b"{}" if target else b"Action=ListQueues", **target)
+    old, authorization = dict(request.headers), request.headers["Authorization"]
+    for headers, code in (
+        ({"Authorization": None}, "MissingAuthenticationToken"),
+        ({"Authorization": "AWS4-HMAC-SHA256 nothing"}, "IncompleteSignature"),
+        ({"Authorization": authorization[:-8] + "0" * 8}, "InvalidSignature" if target else "SignatureDoesNotMatch"),
+        ({"X-Amz-Date": "20150830T123600Z"}, "InvalidSignature" if target else "SignatureDoesNotMatch"),
+    ):
+        changed = {name: value for name, value in {**old, **headers}.items() if value is not None}
+        status, text = answer(SimpleNamespace(url=request.url, method="POST", body=request.body, headers=changed))
+        assert 400 <= status < 500
+        assert code in text, (code, text)
