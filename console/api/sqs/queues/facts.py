@@ -15,7 +15,7 @@ from console.api.queues import known_queues
 from console.api.queues.known_queues import KnownQueue, reached_queue
 from console.api.sqs.accounts import account_of, is_name, queue_in
 from console.api.sqs.call import Call
-from console.api.sqs.errors import SqsError, no_such_queue
+from console.api.sqs.errors import no_such_queue
 from console.api.sqs.queues.attributes import limit_of, needs_fifo_rules
 from console.api.sqs.queues.models import SqsQueue
 from queues.models import Queue
@@ -62,7 +62,7 @@ def _address(url: str) -> tuple[str | None, str]:
         return None, url
     found = queue_in(url)
     if found is None:
-        raise SqsError("InvalidAddress", address=url[:200])
+        raise no_such_queue()
     return found
 
 

@@ -139,8 +139,8 @@ def test_keys_reach_their_tenants_queues_only(connect_sqs: Callable[..., Client]
     assert "QueueUrls" not in other.list_queues()
     assert refusal(other.create_queue, QueueName=name)[0] == "QueueAlreadyExists"
     assert refusal(connect_sqs(prefix="a-").create_queue, QueueName="b")[0] == "AccessDenied"
-    wrong = url.replace(account, "000000000000")
-    assert refusal(own.purge_queue, QueueUrl=wrong)[0] == "AWS.SimpleQueueService.NonExistentQueue"
+    for wrong in (url.replace(account, "000000000000"), "http://elsewhere.example"):
+        assert refusal(own.purge_queue, QueueUrl=wrong)[0] == "AWS.SimpleQueueService.NonExistentQueue"
 
 
 def test_permissions_are_refused_with_what_to_do_instead(sqs: Client, queue: str) -> None:
