@@ -7,7 +7,7 @@ set -euo pipefail
 tools=(
   chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager java:default-jre-headless
   pgbouncer:pgbouncer node:nodejs npm:npm /usr/lib/postgresql/15/bin/postgres:postgresql-15
-  redis-server:redis-server
+  redis-server:redis-server /usr/bin/aws:awscli
 )
 PATH="$PATH:/usr/sbin" # of daemons
 

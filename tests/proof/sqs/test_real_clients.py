@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.client import BaseClient
 
 from tests.console.api.sqs.clients import client
 from tests.proof.sqs.conftest import Endpoint
@@ -25,12 +26,15 @@ import pathlib
 from celery import Celery
 
 app = Celery("tasks", broker="{broker}")
-app.conf.broker_transport_options = {{"region": "us-east-1", "wait_time_seconds": 5, "visibility_timeout": 30}}
+app.conf.broker_transport_options = {{"region": "us-east-1", "wait_time_seconds": 5}}
 app.conf.task_default_queue = "celery-by-sqs"
 app.conf.worker_enable_remote_control = False
+app.conf.task_acks_late, app.conf.task_acks_on_failure_or_timeout = True, False
 
 @app.task
 def write(path, text):
+    if not pathlib.Path("repaired").exists():
+        raise RuntimeError("broken")
     pathlib.Path(path).write_text(text)
 """
 
@@ -43,8 +47,11 @@ def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[bytes]) -> N
         time.sleep(0.2)
 
 
-def test_celery_runs_tasks_over_the_endpoint(endpoint: Endpoint, tmp_path: Path) -> None:
+def test_celery_goes_the_whole_way(endpoint: Endpoint, tmp_path: Path) -> None:
+    """A task fails until its message is a dead letter; moved back, it is done."""
     own = endpoint.credentials("celery")
+    sqs = client(own)
+    _, dead, arn = make_queues(calls_of(sqs), "celery-by-sqs", VisibilityTimeout="2")
     broker = f"sqs://{own.access_key_id}:{own.secret}@127.0.0.1:{endpoint.port}//"
     (tmp_path / "tasks.py").write_text(TASKS.format(broker=broker))
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
@@ -52,6 +59,11 @@ def test_celery_runs_tasks_over_the_endpoint(endpoint: Endpoint, tmp_path: Path)
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path / "packages")]
     subprocess.run([*install, "pycurl==7.49.0"], check=True, timeout=240)  # kombu's worker needs it for SQS alone
     celery = [sys.executable, "-m", "celery", "-A", "tasks"]
+
+    def died() -> bool:
+        counts = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["ApproximateNumberOfMessages"])
+        return bool(counts["Attributes"]["ApproximateNumberOfMessages"] == "1")
+
     with (tmp_path / "worker.log").open("wb") as log:
         worker = subprocess.Popen(
             [*celery, "worker", "--pool", "solo", "-l", "info"], env=environment, cwd=tmp_path, stdout=log, stderr=log
@@ -61,6 +73,9 @@ def test_celery_runs_tasks_over_the_endpoint(endpoint: Endpoint, tmp_path: Path)
             subprocess.run(
                 [*celery, "call", "tasks.write", "--args", arguments], env=environment, check=True, cwd=tmp_path
             )
+            wait_until(died, worker)
+            (tmp_path / "repaired").touch()
+            sqs.start_message_move_task(SourceArn=arn)
             wait_until((tmp_path / "written").exists, worker)
         finally:
             worker.terminate()
@@ -104,32 +119,41 @@ def test_the_javascript_sdk_goes_the_whole_way(endpoint: Endpoint, tmp_path: Pat
 
 
 def test_boto3_goes_the_whole_way(endpoint: Endpoint) -> None:
-    sqs = client(endpoint.credentials("boto3"))
-    whole_way(
-        lambda operation, **given: getattr(sqs, operation)(**given),
-        "boto3",
-    )
+    whole_way(calls_of(client(endpoint.credentials("boto3"))), "boto3")
 
 
-def whole_way(call: Callable[..., dict[str, Any]], name: str) -> None:
-    """Send, long-poll, fail twice, die, and move back."""
-    dead = call("create_queue", QueueName=f"{name}-dead")["QueueUrl"]
-    arn = call("get_queue_attributes", QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 2})
-    url = call("create_queue", QueueName=name, Attributes={"RedrivePolicy": policy})["QueueUrl"]
+def calls_of(sqs: BaseClient) -> Callable[..., Any]:
+    """Call an operation of boto3 by its name."""
+    return lambda operation, **given: getattr(sqs, operation)(**given)
+
+
+def whole_way(
+    call: Callable[..., dict[str, Any]], name: str, move: Callable[..., dict[str, Any]] | None = None
+) -> None:
+    """Send, long-poll, fail twice, die, and move back; `move` moves for clients older than that operation."""
+    url, _, arn = make_queues(call, name)
     call("send_message", QueueUrl=url, MessageBody="poison")
     for _ in range(2):
         (message,) = call("receive_message", QueueUrl=url, WaitTimeSeconds=20)["Messages"]
         call("change_message_visibility", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0)
     assert "Messages" not in call("receive_message", QueueUrl=url)
-    call("start_message_move_task", SourceArn=arn)
+    (move or call)("start_message_move_task", SourceArn=arn)
     (message,) = call("receive_message", QueueUrl=url, WaitTimeSeconds=20)["Messages"]
     assert message["Body"] == "poison"
     call("delete_message", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
 
 
+def make_queues(call: Callable[..., dict[str, Any]], name: str, **attributes: str) -> tuple[str, str, str]:
+    """Make a queue whose messages die at their second delivery; return its URL, and URL and ARN of the dead letters."""
+    dead = call("create_queue", QueueName=f"{name}-dead")["QueueUrl"]
+    arn = call("get_queue_attributes", QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 2})
+    url = call("create_queue", QueueName=name, Attributes={"RedrivePolicy": policy, **attributes})["QueueUrl"]
+    return url, dead, arn
+
+
 def test_the_aws_cli_goes_the_whole_way(endpoint: Endpoint) -> None:
-    program = shutil.which("aws")
+    program = shutil.which("aws", path="/usr/bin") or shutil.which("aws")  # the first is Debian's
     if program is None or subprocess.run([program, "--version"], capture_output=True).returncode:
         pytest.skip("the AWS CLI is not installed")
     own = endpoint.credentials("aws-cli")
@@ -138,9 +162,9 @@ def test_the_aws_cli_goes_the_whole_way(endpoint: Endpoint) -> None:
 
     def call(operation: str, **given: Any) -> Any:
         words = [operation.replace("_", "-"), "--cli-input-json", json.dumps(given)]
-        command = [str(program), "--endpoint-url", own.url, "--output", "json", "sqs", *words]
+        command = [program, "--endpoint-url", own.url, "--output", "json", "sqs", *words]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=WITHIN_SECONDS)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout) if done.stdout.strip() else {}
 
-    whole_way(call, "aws-cli")
+    whole_way(call, "aws-cli", calls_of(client(own)))  # Debian's is of 2022
