@@ -196,5 +196,5 @@ where p.pronamespace = 'pgmq'::regnamespace and {}
 """
 _OURS = "f.ours"
 _FOREIGN = "not f.ours"
-_WITHOUT_EQUAL = "not f.ours and p.proname ~ '^(_?read_grouped|_?create_fifo_index|convert_archive|detach_archive)'"
+_WITHOUT_EQUAL = "not f.ours and p.proname ~ '^(_?read_grouped|_?create_fifo_index|convert_archive)'"
 """Functions of pgmq's that would go on reading its tables: a caller gets an error and not an empty answer."""

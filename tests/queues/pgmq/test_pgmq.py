@@ -121,6 +121,9 @@ def test_queues_are_listed_purged_dropped_and_made_again(
         assert connection.execute(trashed, [name]).fetchone() == (3,)
     assert name in [queue.queue_name for queue in pgmq.list_queues()]
     assert name in [numbers.queue_name for numbers in pgmq.metrics_all()]
+    pgmq.detach_archive(name)
+    with pytest.raises(psycopg.Error, match="queue name is too long"):
+        pgmq.validate_queue_name("a" * 48)
     assert pgmq.drop_queue(name)
     assert not pgmq.drop_queue(name)
     assert name not in [queue.queue_name for queue in pgmq.list_queues()]
