@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import uuid
 from collections.abc import Callable, Coroutine
@@ -27,13 +26,14 @@ def run() -> None:
     django.setup()
     from console.demo import callers, cells
     from console.demo.scenery import QUEUES
+    from console.environment import env_text
     from queues.database.connections import dsn
 
     here, fleet = dsn(), cells.address()
     senders = [(queue.name, queue.sent_per_second, here) for queue in QUEUES]
     if fleet:
         senders.append((cells.QUEUE, cells.SENT_PER_SECOND, fleet))
-    calls = callers.call(os.environ.get(callers.KEY_VARIABLE, ""))
+    calls = callers.call(env_text(callers.KEY_VARIABLE, ""))
     asyncio.run(_send_all(senders, here, calls))
 
 
