@@ -1,7 +1,11 @@
-"""Install and remove the functions of the schema `pgmq`, in one transaction, while programs call them."""
+"""Install and remove the functions of the schema `pgmq`, in one transaction, while programs call them.
+
+In a schema of another name they stand beside an installed pgmq, which stays as it is.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,9 @@ from queues.database.sql_scripts import PINNED_PATH
 from queues.errors import InvalidArgument
 
 SCRIPTS = Path(__file__).parent / "sql"
+
+PGMQ = "pgmq"
+"""The schema that clients of pgmq know."""
 
 TYPES: Mapping[str, tuple[str, ...]] = {
     "message_record": (
@@ -60,14 +67,14 @@ def install(connection: Connection) -> list[str]:
     _pass_old_ids(connection)
     with connection.transaction():
         _release_from_extension(connection)
-        _make_schema(connection)
+        _make_schema(connection, PGMQ)
         try:
             with connection.transaction():
-                _run_scripts(connection)
+                _run_scripts(connection, PGMQ)
         except psycopg.errors.InvalidFunctionDefinition:  # another release has other names or results
-            _drop_functions(connection, _FOREIGN)
-            _run_scripts(connection)
-        _drop_functions(connection, _WITHOUT_EQUAL)
+            _drop_functions(connection, _FOREIGN, PGMQ)
+            _run_scripts(connection, PGMQ)
+        _drop_functions(connection, _WITHOUT_EQUAL, PGMQ)
         queues = [row[0] for row in connection.execute("select queue_name from pgmq.meta order by queue_name")]
         for queue in queues:
             connection.execute("select pgmq.create(%s)", [queue])
@@ -75,16 +82,39 @@ def install(connection: Connection) -> list[str]:
     return queues
 
 
-def remove(connection: Connection) -> None:
+def install_beside(connection: Connection, schema: str) -> None:
+    """Make the functions in a schema of this name. Raises `InvalidArgument` for a name that cannot be one."""
+    if not _NAME.fullmatch(schema) or schema in _TAKEN:
+        raise InvalidArgument(
+            f"schema is {schema[:80]!r}: it must be lower-case letters, digits and underscores, and no schema in use",
+            field="schema",
+        )
+    _check_engine(connection)
+    with connection.transaction():
+        _make_schema(connection, schema)
+        _run_scripts(connection, schema)
+
+
+def remove(connection: Connection, schema: str = PGMQ) -> None:
     """Drop our functions; tables, with what was archived, and the queues stay."""
     with connection.transaction():
-        _drop_functions(connection, _OURS)
+        _drop_functions(connection, _OURS, schema)
 
 
-def scripts() -> Iterator[tuple[str, str]]:
+def scripts(schema: str = PGMQ) -> Iterator[tuple[str, str]]:
     """Read the name and the text of every script, helpers first: bodies in SQL are checked when they are made."""
     for path in sorted(SCRIPTS.glob("*/*.sql"), key=lambda path: path.stem):
-        yield path.stem, rendered(path.read_text())
+        yield path.stem, _of(schema, rendered(path.read_text()))
+
+
+def _of(schema: str, text: str) -> str:
+    """Write a statement about the schema pgmq for a schema of another name."""
+    return _SCHEMA.sub(lambda found: found[0].replace(PGMQ, schema), text)
+
+
+_SCHEMA = re.compile(r"\bpgmq\.|schema if not exists pgmq\b|'pgmq'(?=::regnamespace)")
+_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
+_TAKEN = (PGMQ, "signalbox", "public", "information_schema")
 
 
 def _check_engine(connection: Connection) -> None:
@@ -123,34 +153,32 @@ def _release_from_extension(connection: Connection) -> None:
     connection.execute("drop extension if exists pgmq")
 
 
-def _make_schema(connection: Connection) -> None:
-    connection.execute("create schema if not exists pgmq")
-    connection.execute(
-        "create table if not exists pgmq.meta (queue_name varchar unique not null, is_partitioned boolean not null,"
-        " is_unlogged boolean not null, created_at timestamptz default now() not null)"
-    )
+def _make_schema(connection: Connection, schema: str) -> None:
+    connection.execute(_of(schema, "create schema if not exists pgmq").encode())
+    connection.execute(_of(schema, _META).encode())
     found: dict[str, list[str]] = {}
-    for name, column in connection.execute(_COLUMNS, [list(TYPES)]):
+    for name, column in connection.execute(_of(schema, _COLUMNS).encode(), [list(TYPES)]):
         found.setdefault(name, []).append(column)
     for name, columns in TYPES.items():
         expected = [column.split()[0] for column in columns]
         if found.get(name) == expected:
             continue
+        kind = sql.Identifier(schema, name)
         if name in found:
-            _drop_functions(connection, _FOREIGN)
-            connection.execute(sql.SQL("drop type pgmq.{}").format(sql.Identifier(name)))
+            _drop_functions(connection, _FOREIGN, schema)
+            connection.execute(sql.SQL("drop type {}").format(kind))
         body = sql.SQL(", ").join(map(sql.SQL, columns))
-        connection.execute(sql.SQL("create type pgmq.{} as ({})").format(sql.Identifier(name), body))
+        connection.execute(sql.SQL("create type {} as ({})").format(kind, body))
 
 
-def _run_scripts(connection: Connection) -> None:
+def _run_scripts(connection: Connection, schema: str) -> None:
     connection.execute("set local check_function_bodies = off")
-    for _, text in scripts():
-        connection.execute(sql.SQL(text))
+    for _, text in scripts(schema):
+        connection.execute(text.encode())
 
 
-def _drop_functions(connection: Connection, which: str) -> None:
-    for (function,) in connection.execute(_FUNCTIONS.format(which), [PINNED_PATH]).fetchall():
+def _drop_functions(connection: Connection, which: str, schema: str) -> None:
+    for (function,) in connection.execute(_of(schema, _FUNCTIONS.format(which)).encode(), [PINNED_PATH]).fetchall():
         connection.execute(sql.SQL("drop function {}").format(sql.SQL(function)))
 
 
@@ -176,6 +204,12 @@ cross join pg_identify_object(d.classid, d.objid, 0) o
 where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e'
 order by d.classid = 'pg_class'::regclass desc, o.identity like '%[]'
 limit 1
+"""
+_META = """
+create table if not exists pgmq.meta (
+  queue_name varchar unique not null, is_partitioned boolean not null, is_unlogged boolean not null,
+  created_at timestamptz default now() not null
+)
 """
 _COLUMNS = """
 select t.typname, a.attname

@@ -19,17 +19,24 @@ class Command(VerbCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("install", help="make the functions in the schema pgmq, or replace those of pgmq")
+        install = verbs.add_parser("install", help="make the functions in the schema pgmq, or replace those of pgmq")
+        beside = "make them in a schema of this name, beside an installed pgmq, which stays as it is"
+        install.add_argument("--schema", default=installing.PGMQ, metavar="NAME", help=beside)
         forward = verbs.add_parser("forward", help="move messages from pgmq's tables until these are empty")
         forward.add_argument("queue", nargs="*", metavar="QUEUE", help="queues to move; default: all")
         seconds = "give up waiting for messages in flight after this time (default 600)"
         forward.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help=seconds)
-        verbs.add_parser("remove", help="drop the functions; queues, tables and messages stay")
+        remove = verbs.add_parser("remove", help="drop the functions; queues, tables and messages stay")
+        remove.add_argument("--schema", default=installing.PGMQ, metavar="NAME", help="drop those of this schema")
 
     def _install(self, options: dict[str, Any]) -> None:
+        schema, queues = options["schema"], []
         with psycopg.connect(dsn(), autocommit=True) as connection:
-            queues = installing.install(connection)
-        self.stdout.write("Installed the functions of pgmq in the schema pgmq.")
+            if schema == installing.PGMQ:
+                queues = installing.install(connection)
+            else:
+                installing.install_beside(connection, schema)
+        self.stdout.write(f"Installed the functions of pgmq in the schema {schema}.")
         if queues:
             self.stdout.write(f"Took over {', '.join(queues)}. Run `pgmq forward` to move their messages.")
 
@@ -48,5 +55,5 @@ class Command(VerbCommand):
 
     def _remove(self, options: dict[str, Any]) -> None:
         with psycopg.connect(dsn(), autocommit=True) as connection:
-            installing.remove(connection)
+            installing.remove(connection, options["schema"])
         self.stdout.write("Dropped the functions.")

@@ -21,6 +21,7 @@ from pgmq import PGMQueue
 from pgmq.install import get_embedded_install_sql
 from psycopg_pool import ConnectionPool
 
+from queues.errors import InvalidArgument
 from queues.pgmq import installing
 
 AFTER_MOVE = 100
@@ -149,6 +150,28 @@ def test_refusals_name_the_field(installed: None, dsn: str, statement: str, stat
     with psycopg.connect(dsn) as connection, pytest.raises(psycopg.Error) as refused:
         connection.execute(statement)
     assert (refused.value.sqlstate, refused.value.diag.column_name) == (state, field)
+
+
+def test_beside_pgmq_the_functions_are_in_another_schema(no_pgmq: None, dsn: str, name: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(get_embedded_install_sql())
+        call_command("pgmq", "install", "--schema", "signalbox_pgmq")
+        try:
+            connection.execute("select signalbox_pgmq.create(%s)", [name])
+            sent = connection.execute("select signalbox_pgmq.send(%s, '{\"n\": 1}')", [name]).fetchone()
+            read = connection.execute("select msg_id, message from signalbox_pgmq.read(%s, 30, 1)", [name]).fetchone()
+            assert read == (*sent, {"n": 1})
+            assert connection.execute("select signalbox_pgmq.archive(%s, %s)", [name, *sent]).fetchone() == (True,)
+            assert connection.execute("select count(*) from pgmq.list_queues()").fetchone() == (0,)
+            call_command("pgmq", "remove", "--schema", "signalbox_pgmq")
+            with pytest.raises(psycopg.errors.UndefinedFunction):
+                connection.execute("select signalbox_pgmq.create(%s)", [name])
+            assert connection.execute("select to_regproc('pgmq.list_queues') is not null").fetchone() == (True,)
+        finally:
+            connection.execute("drop schema signalbox_pgmq cascade")
+        for schema in ("public", "pg_catalog", 'a"b'):
+            with pytest.raises(InvalidArgument, match="schema is"):
+                installing.install_beside(connection, schema)
 
 
 class Shop:
