@@ -362,11 +362,11 @@ TYPED_CONFIRMATION_ABOVE = env_number("TYPED_CONFIRMATION_ABOVE", 0, low=0, high
 TYPED_CONFIRMATION_REDRIVE_ABOVE = env_number("TYPED_CONFIRMATION_REDRIVE_ABOVE", 1_000, low=0, high=1_000_000_000)
 """Messages above which a redrive on a page asks for a typed confirmation. 0: every one asks."""
 APPROVAL_REDRIVE_MESSAGES = env_number("APPROVAL_REDRIVE_MESSAGES", 0, low=0, high=1_000_000_000)
-"""Messages above which a redrive waits for a second person (docs/operate/approvals.md). 0: none waits."""
+"""Messages above which a redrive awaits approval (docs/operate/approvals.md). 0: none waits."""
 APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high=1_000_000_000)
-"""Messages above which a purge or deletion waits for a second person. 0: none waits."""
+"""Messages above which a purge or deletion awaits approval. 0: none waits."""
 APPROVAL_UNDO_MESSAGES = env_number("APPROVAL_UNDO_MESSAGES", 0, low=0, high=1_000_000_000)
-"""Messages above which an undo waits for a second person. 0: none waits."""
+"""Messages above which an undo awaits approval. 0: none waits."""
 APPROVAL_OPERATOR_MESSAGES = env_number("APPROVAL_OPERATOR_MESSAGES", 1_000, low=0, high=1_000_000_000)
 """Messages above which an operator's purge, deletion or undo waits for an approval (docs/run/roles.md). Admins can act
 on any number. 0: no limit."""

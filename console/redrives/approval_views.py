@@ -1,4 +1,4 @@
-"""Approvals: the jobs that wait for a second person, their effects, and the decision."""
+"""Approvals: the jobs that await approval, their effects, and the decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of approvals: the sizes above which a job waits for a second person, and how long a job waits.
+"""Rules of approvals: the sizes above which a job awaits approval, and how long a job waits.
 
 An environment variable that is set locks its rule. Otherwise the value that an administrator saved in the console
 applies, and without one the default of the variable.
