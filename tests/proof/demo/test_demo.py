@@ -65,11 +65,13 @@ def overview_rows(page: str) -> dict[str, tuple[int, ...]]:
     for row in ROW.findall(page):
         (name,) = re.findall(r'class="name"[^>]*>([^<]+)</a>', row)
         cells = [re.search(rf'data-label="{label}">(.*?)</td>', row, re.DOTALL) for label in LABELS]
-        rows[name] = tuple(int(re.sub(r"<[^>]+>|,", "", cell[1])) for cell in cells if cell)
+        rows[name] = tuple(int(ASIDE.sub("", cell[1])) for cell in cells if cell)
     return rows
 
 
 LABELS = ("Ready", "In flight", "Scheduled", "Dead")
+ASIDE = re.compile(r'<span class="sub">.*?</span>|<[^>]+>|,')
+"""What stands in a cell beside its number."""
 
 
 def recounted_rows(database: psycopg.Connection[Any]) -> dict[str, tuple[int, ...]]:
