@@ -14,7 +14,8 @@ TYPED = "the partner said so " * 30  # longer than a reason, a name or a comment
 NAMES = ("reason", "comment", "note", "text", "username", "attributes", "name", "filter", "new_name", "typed_name")
 # Forms without a field for text; most are a button alone.
 NO_TEXT = {
-    "queue_resume", "queue_reopen", "queue_free_name", "redrive_pause", "redrive_resume", "redrive_cancel",
+    "queue_resume", "queue_reopen", "queue_free_name", "group_pause", "group_resume",
+    "redrive_pause", "redrive_resume", "redrive_cancel",
     "fleet_redrive_run", "fleet_redrive_pause", "fleet_redrive_resume", "fleet_redrive_cancel",
     "deletion_cancel", "purge_cancel", "undo_cancel", "saved_filter_delete", "alerts_acknowledge", "silence_end",
     "failure_group_delete_comment", "pipeline_cancel", "grant_take", "redrive_rate", "person", "redrive_plan_run",
