@@ -175,3 +175,24 @@ def test_moves_are_refused_in_sqss_words(sqs: Client, queue: str) -> None:
     assert "Dead Letter Queue" in refusal(sqs.start_message_move_task, SourceArn=arn)[1]
     assert refusal(sqs.list_message_move_tasks, SourceArn=f"{arn}-none")[0] == "ResourceNotFoundException"
     assert refusal(sqs.cancel_message_move_task, TaskHandle="none")[0] == "InvalidParameterValue"
+
+
+def test_a_move_with_a_rate_runs_until_it_is_cancelled(sqs: Client, new_name: Names) -> None:
+    dead = sqs.create_queue(QueueName=new_name())["QueueUrl"]
+    arn = attributes(sqs, dead)["QueueArn"]
+    policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 1})
+    url = sqs.create_queue(QueueName=new_name(), Attributes={"RedrivePolicy": policy})["QueueUrl"]
+    sqs.send_message(QueueUrl=url, MessageBody="poison")
+    receive(sqs, url, VisibilityTimeout=0)
+
+    assert refusal(sqs.start_message_move_task, SourceArn=arn, MaxNumberOfMessagesPerSecond=501)[0] == (
+        "InvalidParameterValue"
+    )
+    handle = sqs.start_message_move_task(SourceArn=arn, MaxNumberOfMessagesPerSecond=1)["TaskHandle"]
+    assert "already a task running" in refusal(sqs.start_message_move_task, SourceArn=arn)[1]
+    (task,) = sqs.list_message_move_tasks(SourceArn=arn)["Results"]
+    assert (task["Status"], task["TaskHandle"], task["MaxNumberOfMessagesPerSecond"]) == ("RUNNING", handle, 1)
+    assert sqs.cancel_message_move_task(TaskHandle=handle)["ApproximateNumberOfMessagesMoved"] == 0
+    (task,) = sqs.list_message_move_tasks(SourceArn=arn)["Results"]
+    assert task["Status"] == "CANCELLED"
+    assert refusal(sqs.cancel_message_move_task, TaskHandle=handle)[0] == "ResourceNotFoundException"

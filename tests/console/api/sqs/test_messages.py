@@ -6,12 +6,17 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from botocore.auth import SigV4Auth
 from botocore.exceptions import ClientError
 
 from tests.console.api.callers import Caller
+from tests.console.api.sqs.clients import Credentials, client
+from tests.console.api.sqs.test_signatures import signed
 from tests.engine import Engine
 
 Client = Any
@@ -115,6 +120,21 @@ def test_a_long_poll_gets_a_message_that_is_sent_later(sqs: Client, queue: str) 
     sender.join()
 
     assert message["Body"] == "late"
+
+
+def test_a_client_that_has_gone_gets_no_message(credentials: Callable[..., Credentials], new_name: Any) -> None:
+    own = credentials()
+    sqs = client(own)
+    queue = sqs.create_queue(QueueName=new_name())["QueueUrl"]
+    document = json.dumps({"QueueUrl": queue, "WaitTimeSeconds": 20}).encode()
+    request = signed(own, SigV4Auth, "POST", "", document, **{"X-Amz-Target": "AmazonSQS.ReceiveMessage"})
+    gone = HTTPConnection(urlsplit(own.url).netloc, timeout=30)
+    gone.request("POST", urlsplit(request.url).path, document, dict(request.headers))
+    gone.close()
+    sqs.send_message(QueueUrl=queue, MessageBody="for another")
+
+    found = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=20)["Messages"]
+    assert [message["Body"] for message in found] == ["for another"]
 
 
 def test_a_visibility_of_zero_returns_the_message(sqs: Client, queue: str) -> None:

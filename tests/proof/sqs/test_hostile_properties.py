@@ -1,0 +1,125 @@
+"""Every operation with hostile values in any of its members, in both protocols: AWS's answers, and never 500."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from botocore.auth import SigV4Auth
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from console.api.sqs.operations import OPERATIONS
+from console.api.sqs.protocols.shapes import ListOf, MapOf, Structure
+from tests.console.api.sqs.clients import Credentials, client
+from tests.console.api.sqs.test_hostile_requests import ERROR
+from tests.console.api.sqs.test_signatures import answer, signed
+from tests.proof.sqs.conftest import Endpoint
+from tests.tiers import examples
+
+pytestmark = [pytest.mark.proof, pytest.mark.usefixtures("commits"), pytest.mark.property]
+
+numbers = st.sampled_from([-(10**30), -1, 0, 21, 2**31, 2**63, 10**30, 1.5, -0.0])
+"""None of them is a time that a receive would wait."""
+texts = st.sampled_from(
+    ["", "x", "\x00", "\ud800", "\U0001f4a9", "../..", "%00", "</Message>", "All", "a.*", "1.2.3", "x" * 3_000]
+) | st.text(max_size=20)
+anything = st.none() | st.booleans() | numbers | texts | st.lists(texts, max_size=2) | st.dictionaries(texts, texts)
+
+
+class Hostile:
+    """Requests of every operation: some members are as the operation wants them, others are hostile."""
+
+    def __init__(self, own: Credentials) -> None:
+        self.own, self.sqs = own, client(own)
+        self.url = self.sqs.create_queue(QueueName="hostile")["QueueUrl"]
+        self.arn = "arn:aws:sqs:us-east-1:000000000000:hostile"
+
+    def members(self, shape: Structure) -> st.SearchStrategy[dict[str, Any]]:
+        """Any members, of which the required ones seldom lack."""
+        parts = {
+            name: anything | self.value(name, member) | self.value(name, member)
+            for name, member in shape.members.items()
+        }
+        required = {name: parts.pop(name) for name in shape.required}
+        return st.fixed_dictionaries(required, optional=parts) | st.dictionaries(texts, anything, max_size=2)
+
+    def value(self, name: str, shape: Any) -> st.SearchStrategy[Any]:
+        known = {"QueueUrl": self.url, "SourceArn": self.arn, "DestinationArn": self.arn, "QueueName": "hostile"}
+        if isinstance(shape, Structure):
+            return self.members(shape)
+        if isinstance(shape, ListOf):
+            return st.lists(self.value(name, shape.member), max_size=3)
+        if isinstance(shape, MapOf):
+            return st.dictionaries(texts, self.value(name, shape.value), max_size=3)
+        return st.just(known[name]) if name in known else anything
+
+    def answer(self, name: str, body: bytes, **headers: str) -> tuple[int, str]:
+        status, text = answer(signed(self.own, SigV4Auth, "POST", "", body, **headers))
+        if (name, status) == ("DeleteQueue", 200):
+            self.sqs.create_queue(QueueName="hostile")
+        assert "RequestThrottled" not in text
+        return status, text
+
+
+@pytest.fixture
+def hostile(endpoint: Endpoint, request: pytest.FixtureRequest) -> Hostile:
+    return Hostile(endpoint.credentials(request.node.name))
+
+
+operations = st.sampled_from(sorted(OPERATIONS))
+many = settings(
+    max_examples=examples(600),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@many
+@given(data=st.data(), name=operations)
+def test_documents(hostile: Hostile, data: st.DataObject, name: str) -> None:
+    document = data.draw(hostile.members(OPERATIONS[name].input) | anything)
+    target = {"X-Amz-Target": f"AmazonSQS.{name}"}
+    status, text = hostile.answer(name, json.dumps(document).encode(), **target)
+    if status == 200:
+        assert isinstance(json.loads(text or "{}"), dict)
+        return
+    assert 400 <= status < 500, text
+    error = json.loads(text)
+    assert error["__type"].startswith("com.amazonaws.sqs#")
+    assert error["message"]
+
+
+@many
+@given(data=st.data(), name=operations)
+def test_forms(hostile: Hostile, data: st.DataObject, name: str) -> None:
+    given = data.draw(hostile.members(OPERATIONS[name].input))
+    fields = {"Action": name} | dict(_fields("", OPERATIONS[name].input, given))
+    body = urlencode(fields, errors="surrogatepass").encode()
+    status, text = hostile.answer(name, body)
+    if status == 200:
+        assert text.startswith(f'<?xml version="1.0"?><{name}Response ')
+        return
+    assert 400 <= status < 500, text
+    assert ERROR.fullmatch(text)
+
+
+def _fields(prefix: str, shape: Any, value: Any) -> Any:
+    """Yield the fields of a value as the query protocol numbers them; a value of another form is one field."""
+    if isinstance(shape, Structure) and isinstance(value, Mapping):
+        for name, one in value.items():
+            member = shape.members.get(name)
+            entry = member.entry if isinstance(member, ListOf | MapOf) else name
+            yield from _fields(f"{prefix}.{entry}" if prefix else entry, member, one)
+    elif isinstance(shape, ListOf) and isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _fields(f"{prefix}.{number}", shape.member, one)
+    elif isinstance(shape, MapOf) and isinstance(value, Mapping):
+        for number, (key, one) in enumerate(value.items()):
+            yield f"{prefix}.{number}.{shape.key_word}", key
+            yield from _fields(f"{prefix}.{number}.{shape.value_word}", shape.value, one)
+    else:
+        yield prefix, value if isinstance(value, str) else json.dumps(value)
