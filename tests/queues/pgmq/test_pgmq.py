@@ -152,7 +152,7 @@ def test_refusals_name_the_field(installed: None, dsn: str, statement: str, stat
     assert (refused.value.sqlstate, refused.value.diag.column_name) == (state, field)
 
 
-def test_beside_pgmq_the_functions_are_in_another_schema(no_pgmq: None, dsn: str, name: str) -> None:
+def test_beside_pgmq_the_functions_are_in_another_schema(no_pgmq: None, commits: None, dsn: str, name: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(get_embedded_install_sql())
         call_command("pgmq", "install", "--schema", "signalbox_pgmq")
