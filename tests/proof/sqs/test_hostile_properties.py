@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -12,8 +13,10 @@ from botocore.auth import SigV4Auth
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from console.api.sqs.messages.receiving import SYSTEM_NAMES
 from console.api.sqs.operations import OPERATIONS
-from console.api.sqs.protocols.shapes import ListOf, MapOf, Structure
+from console.api.sqs.protocols.shapes import BOOLEAN, BYTES, INTEGER, TEXT, ListOf, MapOf, Structure
+from console.api.sqs.queues.attributes import KNOWN
 from tests.console.api.sqs.clients import Credentials, client
 from tests.console.api.sqs.test_hostile_requests import ERROR
 from tests.console.api.sqs.test_signatures import answer, signed
@@ -22,40 +25,57 @@ from tests.tiers import examples
 
 pytestmark = [pytest.mark.proof, pytest.mark.usefixtures("commits"), pytest.mark.property]
 
-numbers = st.sampled_from([-(10**30), -1, 0, 21, 2**31, 2**63, 10**30, 1.5, -0.0])
+numbers = st.sampled_from([-(10**30), -1, 0, 21, 30, 2**31, 2**63 - 1, 2**63, 10**30])
 """None of them is a time that a receive would wait."""
 texts = st.sampled_from(
     ["", "x", "\x00", "\ud800", "\U0001f4a9", "../..", "%00", "</Message>", "All", "a.*", "1.2.3", "x" * 3_000]
 ) | st.text(max_size=20)
-anything = st.none() | st.booleans() | numbers | texts | st.lists(texts, max_size=2) | st.dictionaries(texts, texts)
+anything = st.none() | st.booleans() | numbers | st.just(1.5) | texts | st.lists(texts) | st.dictionaries(texts, texts)
+values = st.sampled_from(["0", "30", "true", "99999999999999999999", "[]", '{"maxReceiveCount":1e400}', "{" * 1_000])
+scalars = {TEXT: texts | values, INTEGER: numbers, BOOLEAN: st.booleans(), BYTES: st.sampled_from(["", "eA==", "*"])}
+keys = st.sampled_from([*KNOWN, *sorted(SYSTEM_NAMES), "a", "sqs", "AWS.a"]) | texts
 
 
 class Hostile:
-    """Requests of every operation: some members are as the operation wants them, others are hostile."""
+    """Requests of every operation whose members have the right type and hostile values; some have another type."""
 
     def __init__(self, own: Credentials) -> None:
         self.own, self.sqs = own, client(own)
-        self.url = self.sqs.create_queue(QueueName="hostile")["QueueUrl"]
-        self.arn = "arn:aws:sqs:us-east-1:000000000000:hostile"
+        url = self.sqs.create_queue(QueueName="hostile")["QueueUrl"]
+        self.sqs.send_message(QueueUrl=url, MessageBody="x")
+        handle = self.sqs.receive_message(QueueUrl=url)["Messages"][0]["ReceiptHandle"]
+        arns = st.sampled_from(["arn:aws:sqs:us-east-1:000000000000:hostile", "arn:aws:sqs:x:999999999999:hostile"])
+        task = b64encode(b'{"taskId":"redrive-999999999999999999","sourceArn":[]}').decode()
+        self.known = {
+            "QueueUrl": st.just(url),
+            "QueueName": st.just("hostile") | texts,
+            "SourceArn": arns,
+            "DestinationArn": arns | texts,
+            "Id": st.sampled_from(["a", "b", "c", ""]),
+            "ReceiptHandle": st.sampled_from([handle, f"{handle}9", f"9{handle}", handle.replace(".", ".9" * 12, 1)]),
+            "TaskHandle": st.just(task) | texts,
+            "DataType": st.sampled_from(["String", "Number", "Binary", "Number.x", "x"]),
+        }
 
     def members(self, shape: Structure) -> st.SearchStrategy[dict[str, Any]]:
-        """Any members, of which the required ones seldom lack."""
-        parts = {
-            name: anything | self.value(name, member) | self.value(name, member)
-            for name, member in shape.members.items()
-        }
+        parts = {name: self.value(name, member) for name, member in shape.members.items()}
         required = {name: parts.pop(name) for name in shape.required}
-        return st.fixed_dictionaries(required, optional=parts) | st.dictionaries(texts, anything, max_size=2)
+        return st.fixed_dictionaries(required, optional=parts)
 
     def value(self, name: str, shape: Any) -> st.SearchStrategy[Any]:
-        known = {"QueueUrl": self.url, "SourceArn": self.arn, "DestinationArn": self.arn, "QueueName": "hostile"}
         if isinstance(shape, Structure):
             return self.members(shape)
         if isinstance(shape, ListOf):
             return st.lists(self.value(name, shape.member), max_size=3)
         if isinstance(shape, MapOf):
-            return st.dictionaries(texts, self.value(name, shape.value), max_size=3)
-        return st.just(known[name]) if name in known else anything
+            return st.dictionaries(keys, self.value(name, shape.value), max_size=3)
+        return self.known.get(name, scalars[shape])
+
+    def spoiled(self, shape: Structure) -> st.SearchStrategy[dict[str, Any]]:
+        """Members of which some have another type."""
+        return st.tuples(
+            self.members(shape), st.dictionaries(st.sampled_from([*shape.members, "x"]), anything, max_size=2)
+        ).map(lambda pair: pair[0] | pair[1])
 
     def answer(self, name: str, body: bytes, **headers: str) -> tuple[int, str]:
         status, text = answer(signed(self.own, SigV4Auth, "POST", "", body, **headers))
@@ -81,7 +101,8 @@ many = settings(
 @many
 @given(data=st.data(), name=operations)
 def test_documents(hostile: Hostile, data: st.DataObject, name: str) -> None:
-    document = data.draw(hostile.members(OPERATIONS[name].input) | anything)
+    shape = OPERATIONS[name].input
+    document = data.draw(hostile.members(shape) | hostile.members(shape) | hostile.spoiled(shape) | anything)
     target = {"X-Amz-Target": f"AmazonSQS.{name}"}
     status, text = hostile.answer(name, json.dumps(document).encode(), **target)
     if status == 200:
@@ -96,8 +117,9 @@ def test_documents(hostile: Hostile, data: st.DataObject, name: str) -> None:
 @many
 @given(data=st.data(), name=operations)
 def test_forms(hostile: Hostile, data: st.DataObject, name: str) -> None:
-    given = data.draw(hostile.members(OPERATIONS[name].input))
-    fields = {"Action": name} | dict(_fields("", OPERATIONS[name].input, given))
+    shape = OPERATIONS[name].input
+    drawn = data.draw(hostile.members(shape) | hostile.members(shape) | hostile.spoiled(shape))
+    fields = {"Action": name} | dict(_fields("", shape, drawn))
     body = urlencode(fields, errors="surrogatepass").encode()
     status, text = hostile.answer(name, body)
     if status == 200:

@@ -61,7 +61,8 @@ def read(shape: Any, value: Any, name: str) -> Any:
         case ListOf():
             return [read(shape.member, one, name) for one in _typed(value, list, "List", name)]
         case MapOf():
-            return {key: read(shape.value, one, name) for key, one in _typed(value, dict, "Map", name).items()}
+            entries = _typed(value, dict, "Map", name).items()
+            return {_text(key, name): read(shape.value, one, name) for key, one in entries}
     return _scalar(shape, value, name)
 
 

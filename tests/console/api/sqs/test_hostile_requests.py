@@ -132,6 +132,8 @@ DOCUMENTS: list[tuple[str, Any]] = [
     ("CreateQueue", {"QueueName": "x", "tags": {"a": None}}),
     ("TagQueue", {"QueueUrl": "{url}", "Tags": {}}),
     ("TagQueue", {"QueueUrl": "{url}", "Tags": {"a\x00": "x"}}),
+    ("TagQueue", {"QueueUrl": "{url}", "Tags": {"\ud800": "x"}}),
+    ("SetQueueAttributes", {"QueueUrl": "{url}", "Attributes": {"\ud800": "x"}}),
     ("TagQueue", {"QueueUrl": "{url}", "Tags": {str(number): "x" for number in range(51)}}),
     ("CancelMessageMoveTask", {"TaskHandle": "eyJ0YXNrSWQiOjF9"}),
 ]

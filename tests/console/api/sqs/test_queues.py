@@ -46,9 +46,11 @@ def test_attributes_are_changed_and_checked(sqs: Client, queue: str) -> None:
     sqs.set_queue_attributes(
         QueueUrl=queue, Attributes={"VisibilityTimeout": "0", "ReceiveMessageWaitTimeSeconds": "2"}
     )
-    assert attributes(sqs, queue, "VisibilityTimeout", "ReceiveMessageWaitTimeSeconds") == {
+    names = ("VisibilityTimeout", "ReceiveMessageWaitTimeSeconds", "SqsManagedSseEnabled")
+    assert attributes(sqs, queue, *names) == {
         "VisibilityTimeout": "0",
         "ReceiveMessageWaitTimeSeconds": "2",
+        "SqsManagedSseEnabled": "true",
     }
     change = sqs.set_queue_attributes
     for wrong, code in (
