@@ -126,6 +126,13 @@ class Delivery:
         MAX_SECONDS,
         "Waiting time that raises a message by one priority, so that none is left behind. 0: strict priority.",
     )
+    receive_wait_seconds: float = _seconds(
+        0.0,
+        0.0,
+        20.0,
+        "Time that a receive over HTTP or SQS waits for a message if it names no wait. A receive by SQL never waits, "
+        "and the clients name their wait, which is 0 by default.",
+    )
     paused: bool = _setting("boolean", False, "A paused queue accepts messages and delivers none.")
     closed: bool = _setting(
         "boolean",
@@ -244,7 +251,21 @@ class Retention:
         300.0, 1.0, 86_400.0, "Time window of deduplication, from the send of the first message.", effect=NEXT_SEND
     )
     max_payload_bytes: int = _integer(
-        "bytes", 262_144, 1, 262_144, "Maximum size of a payload as JSON text.", effect=NEXT_SEND
+        "bytes",
+        262_144,
+        1,
+        262_144,
+        "Maximum size of a payload as JSON text. The quotes and escapes of a payload that is a string do not count. A "
+        "queue with a smaller maximum than the default takes no large bodies.",
+        effect=NEXT_SEND,
+    )
+    max_large_body_bytes: int = _integer(
+        "bytes",
+        0,
+        0,
+        5_000_000_000,
+        "Maximum size of a large body as JSON text, without the quotes around a string. 0: that of the installation.",
+        effect=NEXT_SEND,
     )
 
 

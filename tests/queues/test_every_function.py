@@ -151,6 +151,8 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_check_body_hash": ("signalbox._check_body_hash('short')", Refusal("SB400")),
     "_check_handles": ("signalbox._check_handles(array['nonsense'])", Refusal("SB400")),
     "_check_options": ("signalbox._check_options('[]', 0, 0, null, null, null)", Refusal("SB400")),
+    "_is_too_large": ("signalbox._is_too_large('[1,2,3]', '[1, 2, 3]', 3)", True),
+    "_largest_body": ("signalbox._largest_body(%(queue_id)s, 1000)", 1000),
     "_check_payload": ("signalbox._check_payload('[1,2,3]', 3)", Refusal("SB413")),
     "_check_results": ("signalbox._check_results(array['1']::jsonb[], 2)", Refusal("SB400")),
     "_check_settings": ("signalbox._check_settings('{\"max_receives\": 0}')", Refusal("SB400")),

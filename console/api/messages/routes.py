@@ -56,8 +56,9 @@ async def receive(request: Any, queue: Path[str], wanted: shapes.Receive | None 
     wanted = wanted or shapes.Receive()
     found = await queue_of_its_own(request.auth, queue)
     wish = (queue, wanted.max_messages, wanted.visibility_timeout_seconds, wanted.consumer or request.auth.actor)
-    receiving = shared_hub().receive(*wish, wanted.wait_seconds)
-    if wanted.wait_seconds:
+    wait_seconds = found.receive_wait_seconds if wanted.wait_seconds is None else wanted.wait_seconds
+    receiving = shared_hub().receive(*wish, wait_seconds)
+    if wait_seconds:
         request.measured.waits()
         messages = await unless_gone(request, receiving, shared_hub().give_back)
         authenticate = partial(key_of, request.META.get("HTTP_AUTHORIZATION"))

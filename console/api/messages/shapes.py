@@ -148,8 +148,9 @@ class Receive(Shape):
     """The number of messages to receive, and the length of their leases."""
 
     max_messages: whole(1, MAX_TOGETHER) = 1
-    wait_seconds: Annotated[float, Field(ge=0, le=20)] = Field(
-        default=0, description="How long to wait for a message when there is none."
+    wait_seconds: Annotated[float, Field(ge=0, le=20)] | None = Field(
+        default=None,
+        description="How long to wait for a message when there is none. Null: as the queue's receiveWaitSeconds.",
     )
     visibility_timeout_seconds: Annotated[float, Field(ge=0.1, le=43_200)] | None = Field(
         default=None, description="Null: as the queue's defaultVisibilityTimeoutSeconds."

@@ -30,6 +30,7 @@ class KnownQueue:
     known_until: float = field(compare=False)
     called: str = field(default="", compare=False)
     """Its name by now, where `name` is one that it had."""
+    receive_wait_seconds: float = field(default=0.0, compare=False)
 
     def is_reached_by(self, key: Key) -> bool:
         """Return whether the key reaches the queue, or a queue whose dead letters it keeps."""
@@ -111,8 +112,8 @@ async def _look_up(name: str) -> KnownQueue | None:
     if row is None:
         _known.pop(name, None)
         return None
-    queue_id, tenant, sources, called = row
-    _known[name] = KnownQueue(queue_id, name, tenant, tuple(sources), known_until, called)
+    queue_id, tenant, sources, called, wait_seconds = row
+    _known[name] = KnownQueue(queue_id, name, tenant, tuple(sources), known_until, called, wait_seconds)
     return _known[name]
 
 

@@ -18,7 +18,7 @@ begin
   if p_payload is null then
     perform signalbox._refuse('payload', 'is null: a message needs a JSON value');
   end if;
-  if octet_length(p_text) > p_limit then
+  if signalbox._is_too_large(p_payload, p_text, p_limit) then
     perform signalbox._refuse_too_large(octet_length(p_text), p_limit);
   end if;
   v_problem := signalbox._unreadable(p_payload, p_text);

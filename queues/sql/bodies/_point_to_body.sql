@@ -1,6 +1,5 @@
 -- Let the message that was just sent point to a large body, which was claimed in this transaction or before and is held
--- until its end. A queue whose limit is below the log's own takes no large bodies. Indexes: large_body_pkey,
--- message_pkey.
+-- until its end. Indexes: large_body_pkey, message_pkey, queue_pkey.
 create or replace function signalbox._point_to_body(
   p_queue_id integer, p_message_id bigint, p_payload jsonb, p_sha256 bytea, p_limit integer
 ) returns void
@@ -11,6 +10,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_bytes bigint;
+  v_limit bigint := signalbox._largest_body(p_queue_id, p_limit);
 begin
   perform signalbox._check_body_hash(p_sha256);
   if p_payload <> 'null' then
@@ -20,8 +20,8 @@ begin
   if not found then
     perform signalbox._refuse('body_sha256', 'is of no body that was claimed: call claim_body and upload it first');
   end if;
-  if p_limit < 262144 then
-    perform signalbox._refuse_too_large(v_bytes, p_limit);
+  if v_bytes - 2 > v_limit then
+    perform signalbox._refuse_too_large(v_bytes, v_limit);
   end if;
   insert into signalbox.body_pointer (sha256, message_id) values (p_sha256, p_message_id);
   update signalbox.message m

@@ -9,14 +9,18 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_bytes bigint;
 begin
-  if octet_length(p_payload::text) > p_most_bytes or p_body_sha256 is not null and p_most_bytes < 262144 then
+  if signalbox._is_too_large(p_payload, p_payload::text, p_most_bytes) then
     return 'too_large';
   end if;
   if p_body_sha256 is not null then
-    perform from signalbox.large_body b where b.sha256 = p_body_sha256 for key share skip locked;
+    select b.bytes into v_bytes from signalbox.large_body b where b.sha256 = p_body_sha256 for key share skip locked;
     if not found then
       return 'large_body_gone';
+    elsif v_bytes - 2 > signalbox._largest_body(p_queue_id, p_most_bytes) then
+      return 'too_large';
     end if;
   end if;
   if p_deduplication_id is not null then

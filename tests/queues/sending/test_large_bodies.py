@@ -118,6 +118,13 @@ def test_a_queue_with_a_lower_limit_takes_no_large_bodies(make_engine: Callable[
     assert refusal(engine, SEND, engine.queue, sha256) == ("SB413", "payload")
 
 
+def test_a_queue_limits_large_bodies_without_the_quotes_of_a_string(make_engine: Callable[..., Engine]) -> None:
+    engine, smaller = make_engine(max_large_body_bytes=BYTES - 2), make_engine(max_large_body_bytes=BYTES - 3)
+    _, sha256 = send(engine)
+
+    assert refusal(engine, SEND, smaller.queue, sha256) == ("SB413", "payload")
+
+
 def test_a_batch_mixes_large_and_small(engine: Engine) -> None:
     first, third = claim(engine, "first"), claim(engine, "third")
     ids = [

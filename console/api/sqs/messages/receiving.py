@@ -65,7 +65,7 @@ async def receive_message(call: Call) -> dict[str, Any]:
     return {"Messages": found} if found else {}
 
 
-async def _received(call: Call, facts: SqsFacts, count: int, visibility: float | None, wait: int) -> list[Message]:
+async def _received(call: Call, facts: SqsFacts, count: int, visibility: float | None, wait: float) -> list[Message]:
     attempt_id = call.given.get("ReceiveRequestAttemptId") if facts.is_fifo else None
     attempts.check(attempt_id)
     attempt = (call.key.key_id, facts.known.queue_id, attempt_id or "")
@@ -77,9 +77,9 @@ async def _received(call: Call, facts: SqsFacts, count: int, visibility: float |
     return messages
 
 
-async def _claimed(call: Call, facts: SqsFacts, count: int, lease: float | None, wait: int) -> list[Message]:
+async def _claimed(call: Call, facts: SqsFacts, count: int, lease: float | None, wait: float) -> list[Message]:
     hub = shared_hub()
-    claim = partial(hub.receive, facts.name, count, lease, call.key.actor, float(wait), by_groups=facts.is_fifo)
+    claim = partial(hub.receive, facts.name, count, lease, call.key.actor, wait, by_groups=facts.is_fifo)
     if not wait:
         return await (_claimed_beside_upkeep(claim) if facts.is_fifo else claim())
     call.waits()
@@ -96,7 +96,7 @@ async def _claimed_beside_upkeep(claim: Callable[[], Awaitable[list[Message]]]) 
     return await claim()
 
 
-def _wishes(call: Call, facts: SqsFacts) -> tuple[int, float | None, int]:
+def _wishes(call: Call, facts: SqsFacts) -> tuple[int, float | None, float]:
     """Return the number of messages, the visibility timeout and the wait that a call asks for."""
     given = call.given
     count = _within("MaxNumberOfMessages", given.get("MaxNumberOfMessages", 1), 1, MAX_MESSAGES)
@@ -105,11 +105,11 @@ def _wishes(call: Call, facts: SqsFacts) -> tuple[int, float | None, int]:
         _within("VisibilityTimeout", visibility, 0, MAX_VISIBILITY_SECONDS)
     elif facts.visibility_seconds < 1:  # SQS knows whole seconds, and 0
         visibility = 0
-    wait = given.get("WaitTimeSeconds", int(facts.attributes.get("ReceiveMessageWaitTimeSeconds", "0")))
+    wait = given.get("WaitTimeSeconds", facts.wait_seconds)
     return count, visibility, _within("WaitTimeSeconds", wait, 0, MAX_WAIT_SECONDS)
 
 
-def _within(name: str, value: int, low: int, high: int) -> int:
+def _within(name: str, value: Any, low: int, high: int) -> Any:
     if low <= value <= high:
         return value
     bounds = f"Must be between {low} and {high}" if low else f"Must be >= {low} and <= {high}"

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 from console.api.sqs.errors import SqsError, invalid_value
 from queues.models import Queue
 
@@ -72,8 +74,8 @@ ATTRIBUTES: dict[str, Attribute] = {
     "VisibilityTimeout": Attribute(_number(0, 43_200), "30", "visibility_timeout_seconds"),
     "DelaySeconds": Attribute(_number(0, 900), "0", "delay_seconds"),
     "MessageRetentionPeriod": Attribute(_number(60, 1_209_600), "345600", "retention_seconds"),
-    "MaximumMessageSize": Attribute(_number(1_024, MAX_MESSAGE_BYTES), str(MAX_MESSAGE_BYTES)),
-    "ReceiveMessageWaitTimeSeconds": Attribute(_number(0, 20), "0"),
+    "MaximumMessageSize": Attribute(_number(1_024, MAX_MESSAGE_BYTES), str(MAX_MESSAGE_BYTES), "max_payload_bytes"),
+    "ReceiveMessageWaitTimeSeconds": Attribute(_number(0, 20), "0", "receive_wait_seconds"),
     "SqsManagedSseEnabled": Attribute(_flag, "true"),
     "KmsMasterKeyId": Attribute(_only_empty, ""),
     "KmsDataKeyReusePeriodSeconds": Attribute(_number(60, 86_400), ""),
@@ -105,12 +107,17 @@ def needs_fifo_rules(queue: Queue) -> bool:
     return queue.mode == "fifo" or queue.name.endswith(FIFO_SUFFIX)
 
 
-def limit_of(queue: Queue, attributes: Mapping[str, str]) -> int:
+def limit_of(queue: Queue) -> int:
     """Return the bytes of the largest message. A queue with the engine's largest limit takes large bodies."""
-    kept = attributes.get("MaximumMessageSize")
-    if kept is not None:
-        return int(kept)
-    return MAX_MESSAGE_BYTES if queue.max_payload_bytes >= LOG_BYTES else queue.max_payload_bytes
+    if queue.max_payload_bytes < LOG_BYTES:
+        return queue.max_payload_bytes
+    return min(queue.max_large_body_bytes or MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES, settings.BODIES_MAX_BYTES)
+
+
+def _sizes_of(limit: int) -> dict[str, int]:
+    """Return the engine's settings of a largest message. SQS's own limit needs none: the endpoint refuses more."""
+    bodies = limit if LOG_BYTES <= limit < MAX_MESSAGE_BYTES else 0
+    return {"max_payload_bytes": min(limit, LOG_BYTES), "max_large_body_bytes": bodies}
 
 
 def checked(given: Mapping[str, str], *, is_fifo: bool, at_creation: bool) -> dict[str, str]:
@@ -155,6 +162,8 @@ def settings_of(given: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {
         setting: int(value) for name, value in given.items() if (setting := ATTRIBUTES[name].setting)
     }
+    if "max_payload_bytes" in found:
+        found |= _sizes_of(found["max_payload_bytes"])
     if found.get("visibility_timeout_seconds") == 0:
         found["visibility_timeout_seconds"] = 0.1
     return found
@@ -173,7 +182,7 @@ def values_of(queue: Queue, kept: Mapping[str, str]) -> dict[str, str]:
         for name, attribute in ATTRIBUTES.items()
         if is_fifo or not attribute.only_fifo
     }
-    values["MaximumMessageSize"] = str(limit_of(queue, kept))
+    values["MaximumMessageSize"] = str(limit_of(queue))
     if is_fifo:
         values["FifoQueue"] = "true"
     return {name: value for name, value in values.items() if value}

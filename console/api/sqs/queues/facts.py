@@ -33,6 +33,7 @@ class SqsFacts:
     attributes: dict[str, Any]
     """Attributes without a setting of the engine, as they were set."""
     max_bytes: int
+    wait_seconds: float
     visibility_seconds: float
     max_receives: int
     known_until: float
@@ -99,7 +100,8 @@ def _read(known: KnownQueue, known_until: float) -> SqsFacts:
         known=known,
         is_fifo=needs_fifo_rules(queue),
         attributes=attributes,
-        max_bytes=limit_of(queue, attributes),
+        max_bytes=limit_of(queue),
+        wait_seconds=queue.receive_wait_seconds,
         visibility_seconds=queue.visibility_timeout_seconds,
         max_receives=queue.max_receives,
         known_until=known_until,

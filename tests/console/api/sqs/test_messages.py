@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable
 from http.client import HTTPConnection
 from typing import Any
@@ -175,8 +176,27 @@ def test_each_door_reads_what_the_other_sent(json_sqs: Client, caller: Caller, e
     assert answer.document["messages"][0]["body"] == TEXT
 
 
-def test_a_message_of_a_mebibyte_is_the_largest(json_sqs: Client, new_name: Any) -> None:
-    url = json_sqs.create_queue(QueueName=new_name())["QueueUrl"]
+def test_a_receive_that_names_no_wait_waits_as_the_queue_says(
+    json_sqs: Client, caller: Caller, make_engine: Callable[..., Engine]
+) -> None:
+    brief, long = make_engine(receive_wait_seconds=0.2), make_engine(receive_wait_seconds=20)
+    at = {one.queue: json_sqs.get_queue_url(QueueName=one.queue)["QueueUrl"] for one in (brief, long)}
+    for receive in (
+        lambda: json_sqs.receive_message(QueueUrl=at[brief.queue]),
+        lambda: caller.post(f"/v1/queues/{brief.queue}/messages:receive", {}),
+    ):
+        began = time.monotonic()
+        receive()
+        assert time.monotonic() - began >= 0.2
+    began = time.monotonic()
+    json_sqs.receive_message(QueueUrl=at[long.queue], WaitTimeSeconds=0)
+    caller.post(f"/v1/queues/{long.queue}/messages:receive", {"waitSeconds": 0})
+    assert time.monotonic() - began < 20
+
+
+def test_a_message_of_a_mebibyte_is_the_largest(json_sqs: Client, caller: Caller, new_name: Any) -> None:
+    name = new_name()
+    url = json_sqs.create_queue(QueueName=name)["QueueUrl"]
     json_sqs.send_message(QueueUrl=url, MessageBody='"' * 1_048_576)
     assert json_sqs.receive_message(QueueUrl=url)["Messages"][0]["Body"] == '"' * 1_048_576
 
@@ -184,3 +204,9 @@ def test_a_message_of_a_mebibyte_is_the_largest(json_sqs: Client, new_name: Any)
     json_sqs.send_message(QueueUrl=url, MessageBody='"' * 1_024)
     code, text = refusal(json_sqs.send_message, QueueUrl=url, MessageBody="x" * 1_025)
     assert (code, "shorter than 1024 bytes" in text) == ("InvalidParameterValue", True)
+
+    fits, too_large = {"body": "x" * 1_024}, {"body": "x" * 1_025}
+    answer = caller.post(f"/v1/queues/{name}/messages", too_large)
+    assert (answer.status, answer.fields) == (413, ["body"])
+    answer = caller.post(f"/v1/queues/{name}/messages:batch", {"messages": [fits, too_large]})
+    assert [one["status"] for one in answer.document["results"]] == ["accepted", "rejected"]

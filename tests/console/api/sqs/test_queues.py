@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 
+from console.models import SqsQueue
 from queues.models import AuditEvent, Queue
 from tests.console.api.callers import Caller
 from tests.console.api.sqs.test_messages import refusal
@@ -44,12 +47,16 @@ def test_a_queue_is_created_once(sqs: Client, new_name: Names) -> None:
 
 def test_attributes_are_changed_and_checked(sqs: Client, queue: str) -> None:
     sqs.set_queue_attributes(
-        QueueUrl=queue, Attributes={"VisibilityTimeout": "0", "ReceiveMessageWaitTimeSeconds": "2"}
+        QueueUrl=queue,
+        Attributes={"VisibilityTimeout": "0", "ReceiveMessageWaitTimeSeconds": "2", "MaximumMessageSize": "300000"},
     )
-    names = ("VisibilityTimeout", "ReceiveMessageWaitTimeSeconds", "SqsManagedSseEnabled")
+    row = Queue.objects.get(name=queue.rpartition("/")[2])
+    assert (row.receive_wait_seconds, row.max_payload_bytes, row.max_large_body_bytes) == (2, 262_144, 300_000)
+    names = ("VisibilityTimeout", "ReceiveMessageWaitTimeSeconds", "MaximumMessageSize", "SqsManagedSseEnabled")
     assert attributes(sqs, queue, *names) == {
         "VisibilityTimeout": "0",
         "ReceiveMessageWaitTimeSeconds": "2",
+        "MaximumMessageSize": "300000",
         "SqsManagedSseEnabled": "true",
     }
     change = sqs.set_queue_attributes
@@ -66,6 +73,19 @@ def test_attributes_are_changed_and_checked(sqs: Client, queue: str) -> None:
         "InvalidAttributeName",
         "Unknown Attribute Nothing.",
     )
+
+
+def test_what_was_kept_for_sqs_alone_becomes_settings_of_the_queue(json_sqs: Client, new_name: Names) -> None:
+    url = json_sqs.create_queue(QueueName=new_name(), Attributes={"SqsManagedSseEnabled": "false"})["QueueUrl"]
+    row = SqsQueue.objects.get(queue_id=Queue.objects.get(name=url.rpartition("/")[2]).queue_id)
+    row.attributes |= {"ReceiveMessageWaitTimeSeconds": "7", "MaximumMessageSize": "2048"}
+    row.save()
+    import_module("console.migrations.0004_sqs_settings").move(apps)
+
+    names = ("ReceiveMessageWaitTimeSeconds", "MaximumMessageSize", "SqsManagedSseEnabled")
+    assert list(attributes(json_sqs, url, *names).values()) == ["2048", "7", "false"]
+    row.refresh_from_db()
+    assert row.attributes == {"SqsManagedSseEnabled": "false"}
 
 
 @pytest.mark.parametrize("name", ["with blank", "x" * 81, "dot.ted", "half.fifo"])
