@@ -29,7 +29,8 @@ COUNT = "usage, select, update"
 _MADE = "queue_id, name, tenant_id, is_dead_letter_queue, retention_seconds"
 _SETTINGS = ", ".join(SETTINGS)
 _STREAM_SETTINGS = (
-    "retention_seconds, retention_bytes, retention_messages, max_payload_bytes, closed, alert_group_lag_seconds"
+    "retention_seconds, retention_bytes, retention_messages, dedup_window_seconds, max_payload_bytes, closed,"
+    " alert_group_lag_seconds"
 )
 _GROUP_SETTINGS = "filter, conditions, negated, queue_window, delay_seconds, paused"
 
@@ -108,6 +109,7 @@ STREAMS: Mapping[str, str] = {
     "group_partition": "select, insert, update",
     "staged_write": ALL,
     "stream": f"select, insert, update ({_STREAM_SETTINGS})",
+    "stream_dedup": ADD,
     "stream_message": ADD,
     "stream_partition": READ,
     "write_ledger": "select, insert, update",
@@ -147,7 +149,11 @@ MESSAGE_FUNCTIONS = (
     "_trash_batch_of_purge(text, text[], double precision)",
     "_note_purge(bigint, text, text[], bigint, bigint)",
 )
-STREAM_FUNCTIONS = ("_ensure_stream_segments(integer)", "_equip_stream(integer, integer)")
+STREAM_FUNCTIONS = (
+    "_ensure_stream_segments(integer)",
+    "_equip_stream(integer, integer)",
+    "_add_partitions(integer, integer)",
+)
 
 
 @dataclass(frozen=True)
