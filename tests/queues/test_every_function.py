@@ -664,7 +664,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_check_append_ids": ("signalbox._check_append_ids(%(stream_id)s, '{\"\"}')", Refusal("SB400")),
     "_first_append": ("(signalbox._first_append(%(stream_id)s, 'none', '')).position is null", True),
-    "preview_partitions": ("(signalbox.preview_partitions(%(stream)s, 3)).moved_keys", 2 / 3),
+    "preview_partitions": ("(signalbox.preview_partitions(%(stream)s, 4)).moved_keys", 0.5),
     "_refuse_fewer_partitions": ("signalbox._refuse_fewer_partitions(3, 2)", Refusal("SB400")),
     "_add_partitions": ("signalbox._add_partitions(%(stream_id)s, 3)", NOTHING),
     "_make_positions": ("cardinality(signalbox._make_positions(%(stream_id)s, 40, 41))", 2),
