@@ -1,4 +1,4 @@
-"""Examples in docs/use/client.md and docs/use/worker.md run, and their lists are complete."""
+"""Examples in pages of docs/use run, and the lists of these pages are complete."""
 
 from __future__ import annotations
 
@@ -33,6 +33,24 @@ def test_the_clients_examples_run(dsn, client):
             exec(compile(example, f"docs/{page}", "exec"), given)
     assert client.receive("orders") == []
     given["client"].close()
+
+
+def test_the_loop_for_users_of_kafka_reads_and_commits(dsn):
+    given = {"dsn": dsn}
+    for example in examples("use/streams-kafka.md"):
+        exec(compile(example, "docs/use/streams-kafka.md", "exec"), given)
+    assert [payload["amount"] for _, _, payload in given["booked"]] == [0, 1, 2]
+    [group] = given["client"].list_groups("payments")
+    assert (group.lag_messages, group.members) == (0, 0)
+    given["client"].close()
+
+
+def test_every_call_of_the_page_for_users_of_kafka_exists():
+    page = (DOCS / "use/streams-kafka.md").read_text()
+    calls = re.findall(r"^\|[^|]+\|([^|]+)\|$", page.partition("## What is different")[0], re.MULTILINE)
+    named = {name for cell in calls for name in re.findall(r"`([a-z_]+)\(", cell)}
+    assert named >= {"append", "read_stream", "commit_messages", "seek", "list_groups", "join_group"}
+    assert {name for name in named if not hasattr(Verbs, name)} == set()
 
 
 def test_the_first_message_is_sent_and_received(dsn, capsys):

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 from signalbox.errors import SignalboxError
 from signalbox.logs.formatters import log_format
@@ -32,6 +33,11 @@ _BOOT = (
 #: Seconds for a child to load the handler, and for an idle child to leave.
 START_SECONDS = 60.0
 LEAVE_SECONDS = 3.0
+
+STARTS_AT_ONCE = os.cpu_count() or 1
+"""Children of all pools of a process that load handlers at the same time. If all did, each would take as long as the
+last, and on a busy machine none would be ready in time."""
+_starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class HandlerNotLoaded(SignalboxError):  # noqa: N818 - as the errors of the client
@@ -79,7 +85,16 @@ class Child:
 
     @classmethod
     async def start(cls, options: Options) -> Self:
-        """Start a child that has loaded the handler. Raises HandlerNotLoaded with the reason."""
+        """Start a child that has loaded the handler, once fewer than STARTS_AT_ONCE load theirs.
+
+        Raises HandlerNotLoaded with the reason.
+        """
+        loop = asyncio.get_running_loop()
+        async with _starting.setdefault(loop, asyncio.Semaphore(STARTS_AT_ONCE)):
+            return await cls._start(options)
+
+    @classmethod
+    async def _start(cls, options: Options) -> Self:
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,30 @@ def overview_rows(page: str) -> dict[str, tuple[int, ...]]:
         cells = [re.search(rf'data-label="{label}">(.*?)</td>', row, re.DOTALL) for label in LABELS]
         rows[name] = tuple(int(ASIDE.sub("", cell[1])) for cell in cells if cell)
     return rows
+
+
+WALKS = {
+    "a FIFO queue": (["Queues", "shipments", "Message groups"], "one message of a group at a time"),
+    "a stream that feeds a queue": (["Streams", "order-events", "to-returns"], "payload.event:order.returned"),
+    "and another queue": (["Streams", "to-loyalty-points"], "payload.event:order.paid"),
+    "a captured table": (["Streams", "Captured tables", "shipment-changes", "Messages"], "&quot;after&quot;"),
+    "a deferred message": (["Queues", "shipments", "Messages", r"Scheduled +[1-9]\d*", r"\d+"], "deferred</span>"),
+}
+"""What the demo shows of streams and deferral: the links to click from the first page, and a text of the last page."""
+LINK = re.compile(r'<a\b[^>]*?href="([^"]+)"[^>]*>(.*?)</a>', re.DOTALL)
+
+
+def follow(page: Callable[[str], str], steps: Sequence[str]) -> str:
+    """Click the links with these texts, one after the other; the last page, empty where a link is missing."""
+    text = page(address := "/")
+    for step in steps:
+        links = {" ".join(re.sub(r"<[^>]+>", " ", words).split()): href for href, words in LINK.findall(text)}
+        found = [href for words, href in links.items() if re.fullmatch(step, words)]
+        if not found:
+            return ""
+        address = urllib.parse.urljoin(address, html.unescape(found[0]))
+        text = page(address)
+    return text
 
 
 LABELS = ("Ready", "In flight", "Scheduled", "Dead")
@@ -183,6 +209,12 @@ class TestDemo:
         eventually(lambda: value(database, done) > 0, "an archive run")
         eventually(lambda: "Spark server" in admin("/pipeline"), "the server that it was done in")
         assert demo.running("SparkSubmit")  # to be looked for when all has stopped
+
+    @pytest.mark.parametrize("feature", WALKS)
+    def test_what_it_shows_is_found_by_clicking(self, demo: Demo, feature: str) -> None:
+        steps, text = WALKS[feature]
+        page = demo.log_in("operator")
+        eventually(lambda: text in follow(page, steps), f"{feature}: {' → '.join(steps)}")
 
     def test_a_part_that_is_killed_is_started_again(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
         (victim,) = demo.running("console.demo.producers")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import sys
 from datetime import timedelta
 
 import psycopg
@@ -10,6 +12,9 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from signalbox.worker.options import Options
+from signalbox.worker.processes import children
+from signalbox.worker.processes.pool import Pool
 from tests.signalbox.worker.workers import eventually, gone
 
 
@@ -169,3 +174,39 @@ def test_announces_itself(queue, start_worker, dsn):
     assert details["concurrency"] == 3
     assert details["host"]
     assert details["version"]
+
+
+SLOW_HANDLER = """
+import pathlib, time
+log, closed = (pathlib.Path(__file__).with_name(name) for name in ("log", "closed"))
+with log.open("a") as lines:
+    lines.write("loads ")
+while closed.exists():
+    time.sleep(0.01)
+with log.open("a") as lines:
+    lines.write("loaded ")
+def handle(message):
+    pass
+"""
+
+
+def test_children_of_all_queues_load_their_handlers_a_few_at_a_time(tmp_path, monkeypatch):
+    """A busy machine starts all of its workers at once: none may lose its time to load to the others."""
+    monkeypatch.setattr(children, "STARTS_AT_ONCE", 1)
+    script, log, closed = (tmp_path / name for name in ("slow.py", "log", "closed"))
+    script.write_text(SLOW_HANDLER)
+    closed.touch()
+
+    async def start_two():
+        pools = [Pool(Options("", queue, f"{script}:handle")) for queue in ("a", "b")]
+        opening = [asyncio.create_task(pool.open()) for pool in pools]
+        while not log.exists():
+            await asyncio.sleep(0.01)
+        begun_later = await asyncio.create_subprocess_exec(sys.executable, "-c", "import signalbox.worker")
+        assert await begun_later.wait() == 0
+        closed.unlink()
+        await asyncio.gather(*opening)
+        await asyncio.gather(*(pool.close() for pool in pools))
+
+    asyncio.run(start_two())
+    assert log.read_text().split() == ["loads", "loaded", "loads", "loaded"]
