@@ -128,7 +128,7 @@ ARCHIVE: Mapping[str, str] = {
     "redriven": READ,
     "rewritten": READ,
     "settled": READ,
-    "stream": "select (stream_id, name, tenant_id)",
+    "stream": READ,
     "stream_message": READ,
     "tenant": "select (tenant_id, name)",
 }
