@@ -44,7 +44,8 @@ class ArchivedFile(InputPartition):
 
 def archived_positions(connection: Question, stream_id: int) -> dict[int, int]:
     """Read the last archived position of each partition. Read the files afterwards: they have all of these."""
-    return dict(connection.rows(ARCHIVED, {"stream_id": stream_id}))
+    rows = connection.rows(ARCHIVED, {"stream_id": stream_id})
+    return {int(partition): position for partition, position in rows}
 
 
 def files_of(connection: Question, stream_id: int, ranges: Sequence[tuple[int, int, int]]) -> list[InputPartition]:
