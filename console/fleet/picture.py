@@ -12,8 +12,8 @@ TONES = ("ready", "leased", "scheduled", "completed", "redelivered", "sent", "fa
 
 STATES = {
     "settled": "",
-    "closing": "on the way from {}: no cell takes sends",
-    "draining": "draining: {} hands out what it has",
+    "closing": "leaving {}: sends are refused",
+    "draining": "draining {}",
 }
 
 

@@ -1,4 +1,4 @@
-"""Address of the page *Fleet*, which the sidebar shows where queues are placed on cells."""
+"""Addresses of the page *Fleet*, a tab of *Queues* where the fleet has a second cell."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ urlpatterns = [
     path(f"{PART}/cancel", redrive_views.change, {"verb": "cancel"}, name="fleet_redrive_cancel"),
 ]
 
-register(Item(Group.MONITOR, 15, "Fleet", "fleet", "fleet", exists=is_fleet))
+register(Item(Group.MONITOR, 15, "Fleet", "fleet", "fleet", has_line=False, exists=is_fleet))

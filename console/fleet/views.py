@@ -19,7 +19,6 @@ from console.web.htmx import render_page
 from console.web.pagination import Pager
 from console.web.sorting import Columns, arrange
 from console.web.wording import plural
-from dlq.redrives.fleet.models import FleetRedrive
 from queues import fleet
 from queues.fleet import Directory, Move, Placement
 from queues.fleet.balance import Limits
@@ -108,7 +107,6 @@ def _context(request: HttpRequest, here: Directory) -> dict[str, object]:
         "pager": _pager(request, start, len(names), most),
         "moves": _moves(moves),
         "peak": judged.peak,
-        "redrives": FleetRedrive.objects.order_by("-fleet_redrive_id")[:MAX_ENDED],
         "proposals": [(move, written(tuple(sorted(move.partitions)))) for move in judged.moves],
     }
 

@@ -85,7 +85,7 @@ def _sides(found: Sequence[DeadLetter], with_success: bool) -> tuple[list[Side],
     if not with_success:
         return dead, "" if len(found) == 2 else "Two dead letters are compared at a time."
     if not found:
-        return [], "Select the dead letter to compare with the last success."
+        return [], "Select a dead letter to compare with the last success."
     queue, success = found[0].source_queue, last_success(found[0])
     if success is None:
         return dead[:1], f"No acknowledged message in the history of {queue}."

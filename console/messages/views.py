@@ -76,7 +76,9 @@ class SendForm(forms.Form):
 
     payload = JsonTextField(initial="{}", max_length=262_144, help_text="Any JSON value.")
     attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object. Default: none.")
-    priority = forms.IntegerField(initial=0, min_value=0, max_value=MAX_PRIORITY, help_text="The highest first.")
+    priority = forms.IntegerField(
+        initial=0, min_value=0, max_value=MAX_PRIORITY, help_text="A higher priority is delivered first."
+    )
     delay_seconds = seconds_field("Delay", "Default: the delay of the queue.", MAX_SECONDS)
     group_id = forms.CharField(label="Group id", required=False, empty_value=None, max_length=200)
     deduplication_id = forms.CharField(

@@ -13,6 +13,6 @@ urlpatterns = [
     path("", overview.show, name="overview"),
 ]
 
-NOUNS = ("queue",)
+NOUNS = ("queue", "fleet")
 register(Item(Group.MONITOR, 10, "Queues", "overview", "queues", NOUNS, overview.breaching, lights_lamp=True))
 register_notices(conditions.notices)

@@ -15,7 +15,7 @@ from console.alerts import causes
 from console.alerts import lines as alert_lines
 from console.filters.filter_bar import FilterBar, Suggestion, typed
 from console.filters.list_filter_grammar import Key, Term, parse
-from console.fleet import beside
+from console.fleet import beside, presence
 from console.fleet.beside import Beside, Held
 from console.overview import diagnoses, standings
 from console.overview.standings import Standing, Standings
@@ -112,6 +112,7 @@ def show(request: HttpRequest) -> HttpResponse:
             "rows": rows,
             "died": sum(row.died for row in rows) if len(rows) + hidden == len(now.queues) else None,
             "fleet": cells,
+            "has_fleet_tab": presence.has_tab(request),
             "sort": arranged.links,
             "selected": len(selected),
             "hidden": hidden,

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from console.access.roles import requires
 from console.access.subjects import REDRIVE
+from console.fleet.presence import has_tab
 from console.masking import masked
 from console.redrives import jobs, progress
 from console.redrives.forms import RateForm
@@ -27,6 +28,7 @@ from console.web.wording import plural
 from dlq.filters import parse
 from dlq.jobs.models import Deletion, Purge, Redrive
 from dlq.redrives import moving, outcomes, redrives
+from dlq.redrives.fleet.models import FleetRedrive
 from dlq.redrives.plan_models import Plan
 from dlq.redrives.plan_options import MAX_RATE_PER_SECOND
 from queues.counters.queue_numbers import QueueNumbers, read_numbers
@@ -35,6 +37,7 @@ from queues.models import Queue, Redriven
 LATEST_MOVED = 10
 LATEST_REMOVALS = 10
 LATEST_PLANS = 5
+LATEST_OVER_CELLS = 10
 MAX_DESTINATIONS = 5
 # Word of the address: tone of the chip.
 CHIPS = {"succeeded": "ok", "open": "accent", "same": "bad", "new": "bad", "gone": ""}
@@ -75,9 +78,14 @@ def browse(request: HttpRequest) -> HttpResponse:
         "sort": listed.links,
         "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown{listed.limits}"),
         "plans": jobs.seen_of(request, Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS]),
+        "over_cells": _latest_over_cells() if has_tab(request) else [],
         "removals": sorted(removals, key=lambda job: job.created_at, reverse=True)[:LATEST_REMOVALS],
     }
     return render_page(request, "redrives/browse.html", "redrives/_list.html", context)
+
+
+def _latest_over_cells() -> QuerySet[FleetRedrive]:
+    return FleetRedrive.objects.order_by("-fleet_redrive_id")[:LATEST_OVER_CELLS]
 
 
 @require_safe

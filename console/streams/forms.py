@@ -160,7 +160,7 @@ class PointForm(forms.Form):
 
 
 def _filter() -> forms.CharField:
-    text = "Read only the messages that it selects, such as payload.total:>100 attr.region:eu. Empty: all."
+    text = "Reads only matching messages, such as payload.total:>100 attr.region:eu. Empty: all."
     return forms.CharField(required=False, max_length=2000, help_text=text)
 
 
@@ -192,7 +192,7 @@ class GroupSettingsForm(ReasonForm):
             label="Window",
             min_value=1,
             max_value=100_000,
-            help_text="It sends while its queue holds fewer messages, delayed ones included.",
+            help_text="Sends only while the queue holds fewer messages than this, delayed ones included.",
         ),
         "messages",
     )

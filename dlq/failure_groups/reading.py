@@ -20,6 +20,8 @@ from queues.reach import EVERYTHING, Reach
 SPARK_POINTS = 60
 BUCKET = timedelta(minutes=10)
 HOUR_BUCKETS = timedelta(hours=1) // BUCKET
+RECENT_BUCKETS = 2
+"""The bucket under way and the one before it: 10 to 20 minutes, so that a new bucket does not read as an end."""
 KEPT = timedelta(days=14)
 MAX_SOURCES = 20  # named on a page; the totals count all
 
@@ -111,6 +113,16 @@ class FailureGroup:
     def regressed_after(self) -> int | None:
         """Return the redrive after which the group regressed."""
         return self.again_redrive_id if self.state is State.REGRESSED else None
+
+    @property
+    def recent_minutes(self) -> int:
+        """Return the minutes that `died_recently` covers, rounded up."""
+        return -((self.course[-RECENT_BUCKETS][0] - datetime.now(UTC)) // timedelta(minutes=1))
+
+    @property
+    def died_recently(self) -> int:
+        """Return the failures of the last 10 to 20 minutes: whether it goes on."""
+        return sum(deaths for _, deaths in self.course[-RECENT_BUCKETS:])
 
     @property
     def died_last_hour(self) -> int:

@@ -87,7 +87,7 @@ def test_a_page_says_everything_of_one_cause(
     page = operator.see(address(cause))
 
     assert f"Failure group {cause}" in page.title
-    facts = ("dead letters now 5", "failed in the last hour 5", "in total 5", "2 queues", scene.queue, "State open")
+    facts = ("dead letters now 5", "m 5 in the last hour 5", "in total 5", "2 queues", scene.queue, "State open")
     for words in facts:
         assert words in page.text
     assert "Failures: failures" in page.html  # the chart in words

@@ -14,6 +14,7 @@ from queues.database.query import fetch
 from queues.fleet import readings
 from signalbox.fleet.map import partition_of
 from tests.console.browsers import Browser
+from tests.console.web.test_sidebar import ARCHIVE, MONITOR, OPERATE, labels, lit, open_groups
 from tests.queues.fleet.conftest import Cells
 
 
@@ -35,9 +36,19 @@ def _cell_of(number: int) -> str:
     return "ab"[partition_of(f"group-{number}") // 32]
 
 
-def test_the_sidebar_has_the_page_as_soon_as_a_second_cell_is_added(cells: Cells, viewer: Browser) -> None:
+def test_an_operator_of_a_fleet_sees_nine_lines_and_finds_the_fleet_beside_the_queues(
+    cells: Cells, operator: Browser
+) -> None:
     standings.forget()
-    assert 'href="/fleet"' in viewer.see("/streams").html
+    page, fleet_page = operator.see("/"), operator.see("/fleet")
+
+    for seen in (page, fleet_page):
+        assert labels(seen) == [*MONITOR, *OPERATE, *ARCHIVE]  # the archive is closed, so nine are in sight
+        assert open_groups(seen) == []
+        assert lit(seen) == ["Queues"]
+    assert page.one("nav", class_="tabs").text == "Queues Fleet"
+    assert page.link("Fleet") == "/fleet"
+    assert "Fleet" in operator.see("/palette?q=fleet").text
 
 
 def test_the_page_shows_cells_placements_moves_and_the_overview_adds_cells_up(

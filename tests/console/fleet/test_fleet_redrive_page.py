@@ -60,7 +60,7 @@ def test_one_form_plans_and_one_page_runs_the_redrive_of_every_cell(
     assert "Redrive in all cells" not in done.text
     operator.post(f"{address}/cancel")
     assert "Nothing was changed" in operator.see(address).text
-    assert f'href="{address}"' in operator.see("/fleet").html
+    assert f'href="{address}"' in operator.see("/redrives").html
 
 
 def test_a_silent_cell_is_a_silent_part(cells: Cells, queue: str, operator: Browser) -> None:

@@ -119,6 +119,7 @@ def test_a_cluster_says_when_where_and_how_much(
         [(scene.queue, "default", 3), (other.queue, "default", 3)]
     )
     assert (cluster.died_last_hour, cluster.died_last_day) == (3, 5)
+    assert (cluster.died_recently, 10 <= cluster.recent_minutes <= 20) == (3, True)
     assert len(cluster.spark) == 60
     assert sum(cluster.spark) == 5
     assert (cluster.last_seen - cluster.first_seen).total_seconds() > 3 * 86_000
