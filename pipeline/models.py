@@ -80,6 +80,11 @@ class Run(models.Model):
         return sum(part["rows"] for part in self.parts)
 
     @property
+    def stream_ranges(self) -> int:
+        """The number of ranges of positions of streams in its parts."""
+        return sum(len(part.get("ranges", ())) for part in self.parts)
+
+    @property
     def percent(self) -> int:
         return 100 if self.state == self.State.COMMITTED else 100 * self.parts_done // max(1, len(self.parts))
 

@@ -11,7 +11,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from django.conf import settings
 from django.db import transaction
@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from pipeline.archive.extracting import Job, Written
 from pipeline.archive.files import Store, canonical
 from pipeline.archive.parts import Part, Window, cut
+from pipeline.archive.stream_parts import Range, cut_ranges, next_parts
 from pipeline.errors import Cancelled, CountsDiffer, Elsewhere, Overtaken
 from pipeline.jobs import runs
 from pipeline.jobs.runs import alone
@@ -63,7 +64,7 @@ def archive(
     run_rows: int = RUN_ROWS,
     part_rows: int = PART_ROWS,
 ) -> Archived:
-    """Archive all transactions that are older than the oldest one still running.
+    """Archive all transactions that are older than the oldest one still running, and all that streams can be read of.
 
     Raises `PipelineError`, or `NoStore` for an address that cannot be opened.
     """
@@ -77,13 +78,10 @@ def archive(
         elif unfinished is not None:
             done.append(_run(_retried(unfinished, url), execute, report))
         until = archive_horizon.due()[1]
-        while (low := archive_horizon.due()[0]) < until:
-            counts = archive_horizon.counts(low, until)
-            if not counts:
-                archive_horizon.move(low, until)
-                break
-            window = cut(low, until, counts, run_rows, part_rows)
+        ranges = cut_ranges(archive_horizon.unarchived_positions(), part_rows)
+        while (window := _next_window(until, ranges, run_rows, part_rows)).parts:
             done.append(_run(_opened(window, url, actor), execute, report))
+        archive_horizon.move(window.low, until)
     files = ArchiveFile.objects.filter(run__in=done).count()
     return Archived(url, done, sum(run.rows for run in done), sum(run.bytes for run in done), files, until)
 
@@ -101,6 +99,15 @@ def _release_history_after_failure(done: Sequence[Run]) -> Iterator[None]:
         if not done and (before is None or not before.holds):
             archive_horizon.release()
         raise
+
+
+def _next_window(until: int, ranges: Iterator[Range], run_rows: int, part_rows: int) -> Window:
+    """Cut the next run: history up to transaction `until`, and messages of streams where it leaves room for them."""
+    low = archive_horizon.due()[0]
+    counts = archive_horizon.counts(low, until) if low < until else {}
+    window = cut(low, until, counts, run_rows, part_rows)
+    room = max(0, run_rows - sum(part.rows for part in window.parts))
+    return replace(window, parts=[*window.parts, *next_parts(ranges, room, part_rows, len(window.parts))])
 
 
 def _give_up(run: Run) -> None:
@@ -204,7 +211,7 @@ def _commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: 
     _check(parts, written, store)
     with transaction.atomic():
         held = Run.objects.select_for_update().get(pk=run.pk)
-        if held.state != Run.State.RUNNING or not archive_horizon.move(*held.window):
+        if held.state != Run.State.RUNNING or not _moved(held, parts):
             raise Overtaken
         ArchiveFile.objects.bulk_create(
             ArchiveFile(run=run, **{name: getattr(file, name) for name in FILE_COLUMNS}) for file in written
@@ -212,6 +219,12 @@ def _commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: 
         rows, size = sum(file.rows for file in written), sum(file.bytes for file in written)
         runs.commit(run, rows, run.outcome, parts_done=len(parts), bytes=size)
     run.refresh_from_db()
+
+
+def _moved(run: Run, parts: Sequence[Part]) -> bool:
+    """Move the horizon of history, and the archived positions of streams. False when another run has moved one."""
+    ranges = (positions for part in parts for positions in part.ranges)
+    return archive_horizon.move(*run.window) and all(archive_horizon.move_position(*one) for one in ranges)
 
 
 def _check(parts: Sequence[Part], written: Sequence[Written], store: Store) -> None:

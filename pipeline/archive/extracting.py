@@ -23,7 +23,18 @@ from pipeline.archive.querying import batches
 from pipeline.archive.schemas import FLUSH_BYTES, KINDS, Kind, schema_of
 from pipeline.archive.yielding import others_at_work, wait_until_replayed, yielding
 
-REPEATED = ("queue", "tenant", "outcome", "consumer", "group_id", "reason", "error_class", "error", "fingerprint")
+REPEATED = (
+    "queue",
+    "stream",
+    "tenant",
+    "outcome",
+    "consumer",
+    "group_id",
+    "reason",
+    "error_class",
+    "error",
+    "fingerprint",
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +117,8 @@ class _File:
         self.waiting.append(rows)
         self.waiting_bytes += rows.nbytes
         self.rows += rows.num_rows
-        self.loose += pc.sum(pc.equal(rows.column("txid"), LOOSE)).as_py() or 0
+        if "txid" in rows.schema.names:
+            self.loose += pc.sum(pc.equal(rows.column("txid"), LOOSE)).as_py() or 0
 
     def flush(self) -> None:
         if self.waiting:

@@ -18,7 +18,10 @@ Counts = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Part:
-    """The unit of a task: the rows of one kind that transactions from `low` up to, not including, `high` wrote."""
+    """The unit of a task: the rows of one kind that transactions from `low` up to, not including, `high` wrote.
+
+    A part of streams has ranges of positions instead.
+    """
 
     kind: str
     number: int
@@ -27,6 +30,8 @@ class Part:
     rows: int
     loose: int = 0
     """How many of the rows have the transaction id `LOOSE`; they may be deleted before the task reads them."""
+    ranges: Sequence[Sequence[int]] = ()
+    """Ranges (stream, partition, first position, last position) of the messages of streams."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipeline import arrow_connections
 from pipeline.archive.parts import Part
-from pipeline.archive.schemas import SETTLED, SQL, Kind, as_columns
+from pipeline.archive.schemas import SETTLED, SQL, STREAM_MESSAGES, Kind, as_columns
 from pipeline.archive.yielding import APPLICATION
 from pipeline.arrow_connections import change
 
@@ -27,6 +27,8 @@ SORT_KILOBYTES = 65_536
 
 # The planner must walk the log by its index. A random page is cheap there: the next rows lie on the same page.
 MERGE_JOIN: dict[str, int | str] = {"enable_nestloop": "off", "enable_hashjoin": "off", "random_page_cost": "0.2"}
+# Segments of a stream are merged by their primary keys, so that nothing is sorted.
+BY_POSITION: dict[str, int | str] = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off"}
 LOOKUPS: dict[str, int | str] = {"enable_nestloop": "on", "enable_hashjoin": "on", "random_page_cost": "1"}
 
 
@@ -58,6 +60,13 @@ def session_settings(part: Part) -> dict[str, int | str]:
 
 
 def _statements(cursor: Any, kind: Kind, part: Part) -> Iterator[str]:
+    if kind.name == STREAM_MESSAGES.name:
+        change(cursor, BY_POSITION)
+        for stream_id, partition, low, high in part.ranges:
+            places = {"stream_id": stream_id, "partition": partition, "low": low, "high": high}
+            change(cursor, {f"pipeline.{name}": place for name, place in places.items()})
+            yield kind.statement
+        return
     if kind.name != SETTLED.name:
         yield kind.statement
         return

@@ -38,7 +38,7 @@ class Kind:
 
     @property
     def statement(self) -> str:
-        """The query for the rows of a window, which it reads from the settings pipeline.low and pipeline.high."""
+        """The query for the rows of a window, which it reads from settings of the session such as pipeline.low."""
         return (SQL / f"{self.name}.sql").read_text()
 
 
@@ -79,7 +79,15 @@ DEAD_LETTERS = Kind(
         f"{CAUSE}, redrive_count int, {BODY}",
     ),
 )
-KINDS = {kind.name: kind for kind in (SETTLED, FAILURES, DEAD_LETTERS)}
+STREAM_MESSAGES = Kind(
+    "stream_messages",
+    "appended_at",
+    schema_of(
+        "stream_id int, stream text, tenant_id int, tenant text, partition smallint, position bigint, key text",
+        "payload text, attributes text, trace_id text, appended_at timestamptz",
+    ),
+)
+KINDS = {kind.name: kind for kind in (SETTLED, FAILURES, DEAD_LETTERS, STREAM_MESSAGES)}
 BODY_COLUMNS = tuple(schema_of(BODY).names)
 
 

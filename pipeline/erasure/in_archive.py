@@ -31,7 +31,7 @@ from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
 
-ROUNDS: dict[int, Sequence[str]] = {1: ("settled", "dead_letters"), 2: ("failures",)}
+ROUNDS: dict[int, Sequence[str]] = {1: ("settled", "dead_letters", "stream_messages"), 2: ("failures",)}
 READERS = (Run.Kind.ROLLUP, Run.Kind.REPLAY, Run.Kind.ANALYSE)
 SILENT_FOR = timedelta(minutes=10)
 """A run without a progress report for this time counts as dead, and reads no files."""

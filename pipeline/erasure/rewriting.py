@@ -56,7 +56,7 @@ def search(store: Store, path: str, sought: Sought) -> Found:
     found = Found()
     with store.system.open_input_file(store.whole(path)) as stream:
         file = pq.ParquetFile(stream)
-        needed = ("message_id", "queue_id", "sent_at", "body_sha256", sought.part)
+        needed = ("message_id", "queue_id", "sent_at", "appended_at", "body_sha256", sought.part)
         columns = [name for name in needed if name in file.schema_arrow.names]
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=columns)
@@ -79,11 +79,9 @@ def rewrite(store: Store, kind: str, old: str, new: str, found: Found, marker: s
 
 
 def _rows(table: pa.Table, sought: Sought, found: Found) -> Iterator[int]:
-    known = pc.is_in(table["message_id"], value_set=sought.message_ids)
-    if "body_sha256" in table.column_names:
-        known = pc.or_(known, pc.is_in(table["body_sha256"], value_set=sought.body_hashes))
+    known = _known(table, sought)
     for row in pc.indices_nonzero(pc.fill_null(known, False)).to_pylist():
-        found.message_ids.add(table["message_id"][row].as_py())
+        _note(table, row, found)
         yield row
     if sought.part not in table.column_names:
         return
@@ -94,17 +92,36 @@ def _rows(table: pa.Table, sought: Sought, found: Found) -> Iterator[int]:
         holds = sought.holds(table[sought.part][row].as_py())
         found.unreadable += holds is None
         if holds:
-            found.message_ids.add(table["message_id"][row].as_py())
+            _note(table, row, found)
             yield row
 
 
-def _in_scope(table: pa.Table, sought: Sought) -> pa.ChunkedArray:
-    conditions = [pc.is_valid(table["message_id"])]
+def _known(table: pa.Table, sought: Sought) -> Any:
+    """Select messages that were found elsewhere. Those of streams have no ids, and are found by the value alone."""
+    if "message_id" not in table.column_names:
+        return pa.repeat(False, table.num_rows)
+    known = pc.is_in(table["message_id"], value_set=sought.message_ids)
+    if "body_sha256" in table.column_names:
+        known = pc.or_(known, pc.is_in(table["body_sha256"], value_set=sought.body_hashes))
+    return known
+
+
+def _note(table: pa.Table, row: int, found: Found) -> None:
+    if "message_id" in table.column_names:
+        found.message_ids.add(table["message_id"][row].as_py())
+
+
+def _in_scope(table: pa.Table, sought: Sought) -> Any:
+    of_queues = "queue_id" in table.column_names
+    if sought.queue_ids is not None and not of_queues:
+        return pa.repeat(False, table.num_rows)
+    conditions = [pc.is_valid(table["message_id"] if of_queues else table["appended_at"])]
     if sought.queue_ids is not None:
         conditions.append(pc.is_in(table["queue_id"], value_set=sought.queue_ids))
+    at = table["sent_at"] if of_queues else table["appended_at"]
     for compare, bound in ((pc.greater_equal, sought.since), (pc.less, sought.until)):
         if bound is not None:
-            conditions.append(compare(table["sent_at"], pa.scalar(bound, table["sent_at"].type)))
+            conditions.append(compare(at, pa.scalar(bound, at.type)))
     return reduce(pc.and_, conditions)
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from pipeline.archive import spark_tables
-from pipeline.archive.schemas import KINDS
 from pipeline.jobs import runs
 from pipeline.jobs.runs import alone, interrupted_when_cancelled
 from pipeline.models import ArchiveFile, Rollup, Run, Sent
@@ -57,7 +56,8 @@ def roll_up(session: Callable[[], SparkSession], *, actor: str) -> RolledUp:
 
 
 def _take_in(spark: SparkSession, run: Run, fresh: Sequence[Run]) -> RolledUp:
-    days = list(ArchiveFile.objects.filter(run__in=fresh).order_by("day").values_list("day", flat=True).distinct())
+    files = ArchiveFile.objects.filter(run__in=fresh, kind__in=COLUMNS)
+    days = list(files.order_by("day").values_list("day", flat=True).distinct())
     buckets = 0
     for first in range(0, len(days), DAYS_AT_ONCE):
         runs.raise_if_cancelled(Run.Kind.ROLLUP)
@@ -77,7 +77,7 @@ def _take_in(spark: SparkSession, run: Run, fresh: Sequence[Run]) -> RolledUp:
 
 def _of_days(spark: SparkSession, days: Sequence[date]) -> list[dict[str, Any]]:
     files = ArchiveFile.objects.filter(day__in=days).select_related("run")
-    tables = [_table(spark, kind, files.filter(kind=kind)) for kind in KINDS]
+    tables = [_table(spark, kind, files.filter(kind=kind)) for kind in COLUMNS]
     return spark_tables.rows_of(aggregation.rollups(*tables))
 
 

@@ -7,6 +7,7 @@ nothing can appear.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from django.db import transaction
 from queues.database.query import fetch, query_text
 
 COUNTS = query_text("archive/counts")
+STREAM_COUNTS = query_text("archive/stream_counts")
 COUNT_MILLISECONDS = 600_000
 
 
@@ -28,6 +30,17 @@ class Horizon:
     """True when history waits for the archive."""
 
 
+@dataclass(frozen=True)
+class Positions:
+    """Positions `low` to `high` of a partition, of which retention has left those from `first` on."""
+
+    stream_id: int
+    partition: int
+    low: int
+    first: int
+    high: int
+
+
 def read() -> Horizon | None:
     """Read the horizon; None before the first run."""
     rows = fetch("select h.below, h.moved_at, h.holds from signalbox.archive_horizon h")
@@ -38,6 +51,26 @@ def due() -> tuple[int, int]:
     """Return the window from the horizon to the oldest transaction under way, for which history waits from now on."""
     [(low, high)] = fetch("select low, high from signalbox.hold_for_archive()")
     return low, high
+
+
+def unarchived_positions() -> list[Positions]:
+    """Return the positions of each partition of each stream that are not archived and can be read."""
+    return [Positions(*row) for row in fetch("select * from signalbox.unarchived_positions()")]
+
+
+def move_position(stream_id: int, partition: int, low: int, high: int) -> bool:
+    """Move the last archived position of a partition in the caller's transaction. False when it is not before `low`."""
+    arguments = [stream_id, partition, low, high]
+    [(moved,)] = fetch("select signalbox.move_archived_position(%s, %s, %s, %s)", arguments)
+    return bool(moved)
+
+
+def stream_counts(ranges: Sequence[Sequence[int]]) -> list[int]:
+    """Count the messages of ranges (stream, partition, low, high)."""
+    with transaction.atomic():
+        for name, value in {"statement_timeout": COUNT_MILLISECONDS, "enable_seqscan": "off"}.items():
+            fetch("select set_config(%s, %s, true)", [name, str(value)])
+        return [rows for (rows,) in fetch(STREAM_COUNTS, [list(column) for column in zip(*ranges, strict=True)])]
 
 
 def move(low: int, high: int) -> bool:

@@ -130,6 +130,8 @@ ARCHIVE: Mapping[str, str] = {
     "redriven": READ,
     "rewritten": READ,
     "settled": READ,
+    "stream": READ,
+    "stream_message": READ,
     "tenant": "select (tenant_id, name)",
 }
 

@@ -79,6 +79,13 @@ class Options:
             )
         return int(value)
 
+    def flag(self, name: str) -> bool:
+        """Read true or false; the default is false."""
+        value = (self.text(name) or "false").lower()
+        if value not in ("true", "false"):
+            raise InvalidArgument(f"{name} is {value[:40]!r}: it must be true or false", field=name)
+        return value == "true"
+
     def words(self, name: str, choices: tuple[str, ...]) -> tuple[str, ...]:
         """Read a list of words, separated by commas; the default is all allowed words."""
         if (value := self.text(name)) is None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from signalbox.errors import InvalidArgument, SignalboxError
+from signalbox.spark import archived
 from signalbox.spark.options import Options, Places, Target
 from signalbox.spark.reading import Extraction, Question, selected, value
 
@@ -116,9 +117,11 @@ class Reading:
         """Read the messages of one task."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
+        schema = to_arrow_schema(self.schema, timezone="UTC")
+        if isinstance(partition, archived.ArchivedFile):
+            yield from archived.batches(partition, self.names, schema)
         if not isinstance(partition, Range):
             return  # Spark makes one task where there is nothing to read
-        schema = to_arrow_schema(self.schema, timezone="UTC")
         with closing(Extraction(self.target)) as extraction:
             for low in range(partition.low, partition.high + 1, SLICE_POSITIONS):
                 high = min(low + SLICE_POSITIONS - 1, partition.high)
@@ -154,22 +157,38 @@ class Reading:
 
 
 class StreamReader(Reading, DataSourceReader):
-    """The reader of a stream from one point to another."""
+    """The reader of a stream from one point to another; with the option `archive` also of archived messages."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._take(options, schema)
         self.begin = options.places("from", "earliest")
         self.end = options.places("to", "latest")
+        self.with_archive = options.flag("archive")
         options.finish()
 
     def partitions(self) -> list[InputPartition]:
         """Divide the present positions among tasks: later messages are not read."""
-        now = Log.of(self.target)
-        now.check("from", self.begin)
-        now.check("to", self.end)
-        firsts, lasts = now.firsts(self.begin), now.lasts(self.end)
+        with closing(Question(self.target)) as connection:
+            now = Log.of(self.target, connection)
+            now.check("from", self.begin)
+            now.check("to", self.end)
+            firsts, lasts = now.firsts(self.begin), now.lasts(self.end)
+            files: list[InputPartition] = []
+            if self.with_archive:
+                files, firsts = self._archived(connection, now, lasts)
         self.check_loss(firsts, lasts, now)
-        return now.ranges(firsts, lasts)
+        return [*files, *now.ranges(firsts, lasts)]
+
+    def _archived(
+        self, connection: Question, now: Log, lasts: dict[int, int]
+    ) -> tuple[list[InputPartition], dict[int, int]]:
+        """Make the tasks that read files, and find the positions behind what the archive has."""
+        ends = archived.archived_positions(connection, now.stream_id)
+        whole = {one: replace(bounds, first=1) if ends[one] else bounds for one, bounds in now.bounds.items()}
+        firsts = Log(now.stream_id, whole).firsts(self.begin)
+        ranges = [(one, first, min(ends[one], lasts[one])) for one, first in firsts.items()]
+        files = archived.files_of(connection, now.stream_id, [one for one in ranges if one[1] <= one[2]])
+        return files, {one: max(first, ends[one] + 1) for one, first in firsts.items()}
 
 
 class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):

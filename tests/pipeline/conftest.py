@@ -31,6 +31,10 @@ truncate signalbox.pipeline_file, signalbox.pipeline_run, signalbox.pipeline_rol
   signalbox.pipeline_template, signalbox.pipeline_comparison, signalbox.pipeline_finding
   restart identity;
 delete from signalbox.archive_horizon;
+update signalbox.stream_partition p
+set archived_position = coalesce(pg_sequence_last_value(s.positions[p.partition + 1]), 0)
+from signalbox.stream s
+where s.stream_id = p.stream_id;
 """
 BEGIN_NOW = """
 insert into signalbox.archive_horizon (below, moved_at)
@@ -119,7 +123,7 @@ class Archive:
         files = ArchiveFile.objects.filter(kind=kind).order_by("path").values_list("path", flat=True)
         tables = [Store(self.url).read(path) for path in files]
         rows = pa.concat_tables([KINDS[kind].schema.empty_table(), *tables]).to_pylist()
-        return [row for row in rows if row["queue_id"] == engine.queue_id]
+        return [row for row in rows if row.get("queue_id") == engine.queue_id]
 
     def ids(self, kind: str, engine: Engine) -> list[int]:
         return sorted(row["message_id"] for row in self.read(kind, engine))

@@ -1,6 +1,6 @@
 -- expired_stream_segments(): segments of streams whose retention is over: they are older than retention_seconds, or the
 -- later segments alone have retention_bytes or retention_messages (0: no limit). The segment that is being written
--- stays. Retention has four steps, which upkeep takes one after the other, each in a transaction of its own: find the
+-- stays, and one that the archive needs (_archive_needs_segment). Retention has four steps, which upkeep takes one after the other, each in a transaction of its own: find the
 -- segments (expired_stream_segments); move first positions, so that readers know that the messages are gone
 -- (leave_stream_segment); detach the segment without a lock that others notice (upkeep, since CONCURRENTLY cannot be
 -- used in a function); drop it (drop_stream_segment). A group that has not read the messages holds nothing back: it
@@ -20,12 +20,14 @@ as $$
     join signalbox.stream s on s.stream_id = g.stream_id
   ) g
   where g.leaving
-    or g.ends_at < clock_timestamp() - g.retention_seconds * interval '1 second'
-    or g.ends_at < clock_timestamp() and (
-      g.later_bytes >= g.retention_bytes
-      or case when g.retention_messages > 0 then
-        signalbox._positions_after(g.stream, g.ends_at) >= g.retention_messages
-      end
-    )
+    or (
+      g.ends_at < clock_timestamp() - g.retention_seconds * interval '1 second'
+      or g.ends_at < clock_timestamp() and (
+        g.later_bytes >= g.retention_bytes
+        or case when g.retention_messages > 0 then
+          signalbox._positions_after(g.stream, g.ends_at) >= g.retention_messages
+        end
+      )
+    ) and not signalbox._archive_needs_segment(g.stream_id, g.table_name)
   order by g.stream_id, g.starts_at
 $$;

@@ -29,6 +29,7 @@ from pipeline.spark import sessions
 from queues.control import archive_horizon, deletion
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, in_this_process, settle
+from tests.streams import make_log
 
 
 def test_each_settled_message_is_archived_once_with_its_body(archive: Archive, engine: Engine) -> None:
@@ -447,3 +448,46 @@ def test_releasing_the_archive_lets_history_go(archive: Archive) -> None:
     at = archive_horizon.read()
     assert at is not None
     assert at.holds
+
+
+def test_messages_of_streams_are_archived_once_up_to_what_may_still_commit(
+    archive: Archive, engine: Engine, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    log, gone = make_log(connect(), partitions=2), make_log(connect(), partitions=1)
+    slow = log.on(connect(autocommit=False))
+    places = [log.append({"n": n}, key="k") for n in range(7)]
+    places.append(slow.append({"n": 7}, key="k"))
+    places.append(log.append({"n": 8}, key="k"))
+    for each in range(9):
+        gone.append(each)
+
+    first = archiving.archive(archive.url, actor="tests", execute=in_this_process, part_rows=3, run_rows=6)
+    log.connection.execute(
+        "update signalbox.stream_segment set ends_at = 'epoch' where stream_id = %s", [log.stream_id]
+    )
+    needed = (
+        "select count(*) from signalbox.stream_segment g left join signalbox.expired_stream_segments() e"
+        " using (stream_id, starts_at) where g.stream_id = %s and e.table_name is null"
+    )
+    waits = log.value(needed, log.stream_id)
+    slow.connection.commit()
+    gone.value("select signalbox.configure_stream(%s, %s)", gone.name, Jsonb({"closed": True}))
+    gone.value("select signalbox.delete_stream(%s)", gone.name)
+    rest = archive.run(part_rows=3)
+
+    assert (sum(run.rows for run in first.runs), sum(run.rows for run in rest.runs)) == (7 + 9, 2)
+    assert len(first.runs) > 1
+    assert archive.files() == archive.named()
+    rows = streamed(archive, log.stream_id)
+    assert [(row["partition"], row["position"]) for row in rows] == places
+    assert [row["payload"] for row in rows] == [f'{{"n": {n}}}' for n in range(9)]
+    assert {(row["stream"], row["tenant"], row["key"]) for row in rows} == {(log.name, "default", "k")}
+    assert (waits, log.value(needed, log.stream_id)) == (1, 0), "retention drops what is archived, and no more"
+    assert archive.run().runs == []
+
+
+def streamed(archive: Archive, stream_id: int) -> list[dict[str, Any]]:
+    """Archived messages of one stream, in their order."""
+    paths = ArchiveFile.objects.filter(kind="stream_messages").values_list("path", flat=True)
+    rows = [row for path in paths for row in Store(archive.url).read(path).to_pylist() if row["stream_id"] == stream_id]
+    return sorted(rows, key=lambda row: (row["partition"], row["position"]))

@@ -13,11 +13,13 @@ from pipeline.models import Run
 from pipeline.rollups import rolling
 from queues.control import archive_horizon
 from tests.engine import Engine
+from tests.pipeline.archive.test_archiving import streamed
 from tests.pipeline.conftest import Archive, settle
 from tests.pipeline.forks import Forks
 from tests.pipeline.rollups.plain_rollups import buckets, plainly, rolled_up, sent, sent_by_hour
 from tests.pipeline.spark.conforming_data import everything
 from tests.races.sessions import until
+from tests.streams import make_log
 
 pytestmark = pytest.mark.proof
 
@@ -40,6 +42,8 @@ def test_a_killed_run_is_finished_by_the_next(
         assert archive_horizon.release()
     ids = settle(engine, 12)
     ids += [engine.value("select message_id from signalbox.dead_letter where dead_letter_id = %s", engine.die({}))]
+    log = make_log(archive.connection, partitions=2)
+    places = sorted(log.append({"n": n}) for n in range(10))
     archive.until_over()
 
     killed = forks.run("tests.pipeline.archive.killed", archive.url, step)
@@ -54,6 +58,7 @@ def test_a_killed_run_is_finished_by_the_next(
     assert run.state == Run.State.COMMITTED
     assert run.attempts == (1 if step == "committed" else 2)
     assert sorted(archive.ids("settled", engine) + archive.ids("dead_letters", engine)) == sorted(ids)
+    assert [(row["partition"], row["position"]) for row in streamed(archive, log.stream_id)] == places
     assert archive.files() == archive.named()
     after = contents(archive)
     assert {path: after[path] for path in before if path in after} == {

@@ -29,10 +29,12 @@ from pipeline.jobs.runs import alone
 from pipeline.models import ArchiveFile, Run
 from tests.dlq.redrives.stagings import stage
 from tests.engine import Engine
+from tests.pipeline.archive.test_archiving import streamed
 from tests.pipeline.conftest import Archive
 from tests.pipeline.forks import Forks
 from tests.pipeline.object_store import bucket_url, credentials
 from tests.races.sessions import until
+from tests.streams import make_log
 
 __all__ = ["bucket_url"]
 _people = itertools.count(1)
@@ -102,6 +104,9 @@ def bytes_of(archive: Archive) -> str:
 def test_a_file_loses_what_is_erased_and_keeps_its_rows(place: Archive, engine: Engine, person: str) -> None:
     mine = settled(engine, person)
     engine.die({"customer": {"id": person}}, error=f"no {person}", details=f"at {person}")
+    log = make_log(place.connection, partitions=1)
+    for one in (person, "another"):
+        log.append({"customer": {"id": one}}, key="k")
     place.run()
     before = {one["message_id"]: one for kind in ("settled", "dead_letters") for one in place.read(kind, engine)}
     rows = list(ArchiveFile.objects.order_by("pk").values_list("kind", "day", "rows", "first_at", "last_at"))
@@ -120,8 +125,9 @@ def test_a_file_loses_what_is_erased_and_keeps_its_rows(place: Archive, engine: 
     }
     [failure] = place.read("failures", engine)
     assert (failure["error"], failure["details"], failure["died"]) == (marker, None, True)
+    assert [one["payload"] for one in streamed(place, log.stream_id)] == [marker, '{"customer": {"id": "another"}}']
     told = report.report(job)["elsewhere"]["archive"]
-    assert (told["files_rewritten"], told["rows_erased"], told["old_files_to_remove"]) == (3, 3, 0)
+    assert (told["files_rewritten"], told["rows_erased"], told["old_files_to_remove"]) == (4, 4, 0)
     assert sum(Run.objects.values_list("bytes", flat=True)) == sum(ArchiveFile.objects.values_list("bytes", flat=True))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.pipeline.conftest import Archive
 from tests.streams import Log, make_log
 
 pytestmark = pytest.mark.timeout(600)
@@ -73,3 +74,29 @@ def test_expired_messages_are_an_error_or_are_skipped(source: Any, url: str, log
 
     passed = read(source, url, log, from_='{"0": 1}', on_loss="skip", columns="partition,position").collect()
     assert (0, 3) in map(tuple, passed)
+
+
+def test_live_and_archived_messages_are_one_table(source: Any, url: str, log: Log, archive: Archive) -> None:
+    """Each message once, whether retention has dropped it since, or it is archived and still there, or only there."""
+    other = make_log(log.connection, partitions=1)
+    places = {}
+    for part in range(3):
+        places |= {log.append({"n": 10 * part + n}, key=f"k{n}"): 10 * part + n for n in range(10)}
+        other.append("of another stream")
+        if part < 2:
+            archive.run(part_rows=4)
+        if part == 0:
+            log.connection.execute("delete from signalbox.stream_message where stream_id = %s", [log.stream_id])
+    log.connection.execute(
+        "update signalbox.stream_partition set first_position = 2 where stream_id = %s", [log.stream_id]
+    )
+
+    rows = read(source, url, log, archive="true").collect()
+    found = {(row["partition"], row["position"]): json.loads(row["payload"])["n"] for row in rows}
+    part = read(source, url, log, archive="true", from_='{"0": 2}', to='{"0": 3}', columns="position,partition")
+
+    assert (len(rows), found) == (len(places), places)
+    assert {row["key"] for row in rows} == {f"k{n}" for n in range(10)}
+    assert sorted(map(tuple, part.where("partition = 0").collect())) == [(2, 0), (3, 0)]
+    with pytest.raises(Exception, match="archive is 'both': it must be true or false"):
+        read(source, url, log, archive="both").collect()

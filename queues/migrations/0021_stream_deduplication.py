@@ -12,5 +12,5 @@ TABLE = Path(__file__).parent / "tables" / "stream_deduplication.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0019_queue_waits_and_bodies")]
+    dependencies = [("queues", "0020_stream_archive")]
     operations = [migrations.RunSQL(TABLE.read_text(), migrations.RunSQL.noop)]
