@@ -26,7 +26,7 @@ MAX_LISTED = 10
 MAX_RATE = 500
 LOOKED_THROUGH = 1_000
 FOREGROUND_SECONDS = 1.0
-"""Time for which a start works itself, so that a small move is done at once; a worker goes on."""
+"""Seconds for which the request itself moves messages, so that a small move ends at once. Then a worker goes on."""
 
 STATUS = {
     Job.State.DONE: "COMPLETED",
