@@ -93,7 +93,7 @@ def confirm(person: AbstractBaseUser, session: SessionBase, code: str) -> list[s
 
 
 def takes(person: AbstractBaseUser, code: str) -> bool:
-    """Return whether this is an unused code of the person: of the app, at this time, or a recovery code."""
+    """Return whether this is an unused code of the person: a current code of the app, or a recovery code."""
     try:
         return _takes_app(person, code) or _takes_paper(person, code)
     except Unreadable:

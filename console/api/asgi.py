@@ -141,7 +141,7 @@ class Measured:
         self._route = PREFIX + _PARAMETER.sub(r"{\1}", pattern)
 
     def waits(self) -> None:
-        """Record that the request may wait as long as its sender asks. Such requests are counted separately."""
+        """Record that the request may wait for a time that the client chose. Metrics count such requests separately."""
         self._waits = " waiting"
 
     def ends(self, status: int | None) -> None:
