@@ -76,7 +76,7 @@ def place(request: HttpRequest) -> PagePosition:
 
 
 def by_id(query: QuerySet[Any], field: str, request: HttpRequest, *, oldest_first: bool = False) -> Page[Any]:
-    """Return a page of `query` by the unique positive integer `field`, newest first unless `oldest_first`. One query."""
+    """Return a page of `query` by the unique positive number `field`, newest first unless `oldest_first`. One query."""
     at = place(request)
     before, after = whole(at.before), whole(at.after)
     onwards, back, reverse = ("gt", "lt", "-") if oldest_first else ("lt", "gt", "")

@@ -64,7 +64,7 @@ class Item:
         return _address(self.name, get_script_prefix())
 
     def is_seen_by(self, request: HttpRequest) -> bool:
-        """Return whether the line is shown: to people who may open the page; under *Admin*, to admins or on the page."""
+        """Return whether the line is shown: to people who may open the page; under *Admin* to admins or on the page."""
         if not self.has_line or not self.may_open(request):
             return False
         if self.group is Group.ADMIN and roles.denial_here(request, "administer"):
