@@ -93,7 +93,7 @@ def _authorization(scope: Scope) -> str | None:
     """Return the Authorization header. Duplicates are refused, because a proxy may have checked the other one."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) > 1:
-        raise Problem("unreadable-request", "The header Authorization stands more than once.")
+        raise Problem("unreadable-request", "The header Authorization occurs more than once.")
     return given[0].decode("latin-1") if given else None
 
 

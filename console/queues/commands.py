@@ -103,7 +103,7 @@ def restored(out: Any, options: dict[str, Any]) -> None:
     done = restoring.restored(options["skip_ids"], actor=ACTOR, reason=options["reason"])
     other = "The backup is of another PostgreSQL cluster: counters and the archive horizon were reset."
     out.write(other if done.from_elsewhere else "The backup is of this PostgreSQL cluster: counters are kept.")
-    out.write(f"Message ids were at {done.last_id:,} and go on behind {done.next_id:,}.")
+    out.write(f"Message ids were at {done.last_id:,} and continue after {done.next_id:,}.")
     if done.clock_ahead_seconds > TOLERATED_SECONDS:
         out.write(f"The engine's clock was {done.clock_ahead_seconds:,.0f} s ahead of the server's, and was reset.")
     if done.leased and done.leased_until:

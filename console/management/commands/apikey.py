@@ -84,7 +84,7 @@ class Command(VerbCommand):
     def _revoke(self, options: dict[str, Any]) -> None:
         row = keys.find(options["key"])
         if row is None:
-            raise CommandError(f"there is no API key {options['key']!r}: manage.py apikey list has them")
+            raise CommandError(f"there is no API key {options['key']!r}: manage.py apikey list shows all keys")
         if not keys.revoke(row.pk, actor=ACTOR, reason=options["reason"]):
             raise CommandError(f"nothing was changed: the API key {row.name} was revoked already")
         self.stdout.write(f"revoked {row.pk} {row.name}")

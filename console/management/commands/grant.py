@@ -42,7 +42,7 @@ class Command(VerbCommand):
     def _take(self, options: dict[str, Any]) -> None:
         taken = grants.take(options["grant_id"], actor=ACTOR, reason=options["reason"])
         if taken is None:
-            raise CommandError(f"there is no grant {options['grant_id']}: manage.py grant list has them")
+            raise CommandError(f"there is no grant {options['grant_id']}: manage.py grant list shows all grants")
         self.stdout.write(f"taken: {taken.person.get_username()} is no longer {taken}")
 
     def _list(self, options: dict[str, Any]) -> None:

@@ -45,42 +45,43 @@ _ALL = (
     ),
     _of_cause(
         "too-many-connections",
-        "Look in pg_stat_activity for who holds them; max_connections is how many there are.",
+        "Look in pg_stat_activity for the sessions that hold connections. The limit is max_connections.",
         SOON,
     ),
     _of_cause(
         "starting",
-        "It takes connections when it is done: its log says how far it is. After a crash that may take minutes.",
+        "The server accepts connections when it has started. Its log shows the progress; after a crash, this may take"
+        " minutes.",
         SOON,
     ),
     Outage(
         "login-refused",
         "The database refuses the console's login",
-        "Role, password and database are those of DATABASE_URL; pg_hba.conf says who may come from where.",
+        "Check the role, password and database in DATABASE_URL, and whether pg_hba.conf allows this login.",
     ),
     _of_cause(
-        "connection-lost", "A restart, a failover or a network that broke: the next request makes a new one.", SOON
+        "connection-lost", "A restart, a failover or a network error. The next request opens a new connection.", SOON
     ),
     _of_cause(
         "read-only",
-        "It is a standby, or default_transaction_read_only is on. Pages that only show something go on; nothing can be"
-        " sent, received or changed.",
+        "The server is a standby, or default_transaction_read_only is on. Pages show current data; nothing can be sent,"
+        " received or changed.",
     ),
     _of_cause(
         "disk-full",
-        "Make room where its data, a tablespace or pg_wal is; df on its host says which. Never delete files of"
-        " PostgreSQL by hand.",
+        "Free space on the disk of its data, tablespaces or pg_wal; df on its host shows which is full. Never delete"
+        " files of PostgreSQL by hand.",
     ),
-    _of_cause("out-of-resources", "The log of PostgreSQL says what it lacked."),
+    _of_cause("out-of-resources", "The log of PostgreSQL says which resource was exhausted."),
     Outage(
         "statement-timeout",
         "The database took too long",
-        "The statement was cancelled. Ask for less, or look in pg_stat_activity for what keeps it busy.",
+        "The statement was cancelled. Ask for less, or look in pg_stat_activity for statements that keep it busy.",
     ),
     Outage(
         "lock-timeout",
         "The database was busy with the same rows",
-        "Another transaction held a lock for too long. Look in pg_stat_activity for which, and try again.",
+        "Another transaction held a lock for too long. Look for it in pg_stat_activity, and try again.",
         retry_seconds=SOON,
     ),
     Outage("conflict", "Two changes met in the database", "Try again.", retry_seconds=SOON),

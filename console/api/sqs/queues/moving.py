@@ -86,7 +86,7 @@ def _read_handle(text: str) -> Handle:
         found = _TASK.fullmatch(document["taskId"])
         return Handle(int(found[1]), str(document["sourceArn"]))
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise invalid_value("TaskHandle", text, "The task handle is none that this endpoint has given.") from None
+        raise invalid_value("TaskHandle", text, "This endpoint did not issue this task handle.") from None
 
 
 async def _source(call: Call) -> KnownQueue:
