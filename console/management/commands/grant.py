@@ -25,7 +25,7 @@ class Command(VerbCommand):
         give.add_argument("--tenant", help="only queues of this tenant (default: of all)")
         give.add_argument("--prefix", default="", help="only queues whose name begins with this (default: all)")
         give.add_argument("--reason", default="", help="kept in the audit")
-        take = verbs.add_parser("take", help="take a grant away, by its number in the list")
+        take = verbs.add_parser("take", help="revoke a grant, by its number in the list")
         take.add_argument("grant_id", type=int, metavar="ID")
         take.add_argument("--reason", default="", help="kept in the audit")
         listed = verbs.add_parser("list", help="every grant, person by person")
