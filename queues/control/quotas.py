@@ -31,7 +31,7 @@ CONSEQUENCES = {
     "max_queues": "existing queues are kept, new ones are refused.",
     "max_long_polls": "existing connections are kept, new ones are refused.",
 }
-"""What follows, by quota, when the quota is below the present use of the tenant."""
+"""The effect of each quota that is set below the present use of the tenant."""
 
 
 @dataclass(frozen=True)
