@@ -20,6 +20,7 @@ from console.access.roles import requires
 from console.charts import drawing as charts
 from console.charts.drawing import Chart, Series
 from console.dead_letters.failure_groups import lists as group_lists
+from console.dead_letters.failure_groups.activity import read_activity
 from console.dead_letters.failure_groups.forms import (
     CareForm,
     CommentForm,
@@ -104,6 +105,8 @@ def show(request: HttpRequest, fingerprint: str) -> HttpResponse:
         "analysis": lambda: failure_findings.of_group([fingerprint, *group.members], request.user),
         **_forms(request, care),
         "comments": [] if group.is_shared else comments_of([fingerprint, *group.members]),
+        "activity": [] if group.is_shared else read_activity(fingerprint, str(filter)),
+        "address": request.build_absolute_uri(request.path),
         "people": _people(request),
     }
     return render_page(
