@@ -65,6 +65,7 @@ _SETTINGS = (
     "retention_seconds",
     "retention_bytes",
     "retention_messages",
+    "compaction",
     "max_payload_bytes",
     "closed",
     "alert_group_lag_seconds",
@@ -75,7 +76,7 @@ def list_streams(prefix: str) -> Call[list[StreamInfo]]:
     return Call(
         """
         select s.stream_id, s.name, t.name, s.partitions, s.retention_seconds, s.retention_bytes, s.retention_messages,
-          s.max_payload_bytes, s.closed, s.alert_group_lag_seconds
+          s.compaction, s.max_payload_bytes, s.closed, s.alert_group_lag_seconds
         from signalbox.stream s
         join signalbox.tenant t using (tenant_id)
         where starts_with(s.name, %(prefix)s::text)

@@ -38,6 +38,9 @@ class StreamSettings(Shape):
     retention_messages: Retained | None = Field(
         default=None, description="The least number of newer messages that are kept. 0: no limit."
     )
+    compaction: bool | None = Field(
+        default=None, description="Whether of each key only the newest message is kept, without limit of time."
+    )
     max_payload_bytes: whole(1, 262_144) | None = Field(default=None, description="The largest payload, as JSON text.")
     closed: bool | None = Field(default=None, description="A closed stream accepts no messages and can still be read.")
     alert_group_lag_seconds: Seconds | None = Field(
@@ -79,6 +82,7 @@ class StreamDocument(Document):
     retention_seconds: float
     retention_bytes: int
     retention_messages: int
+    compaction: bool
     max_payload_bytes: int
     closed: bool
     alert_group_lag_seconds: float
