@@ -1,6 +1,7 @@
 -- Look at the next messages of a partition, up to p_through and to the first that is not older than p_before: note the
 -- newest of each key, and delete the ones before it. Until the next call each key has one message up to the compacted
--- position: the one in stream_key. Messages are deleted by partition, position and time: one probe of one segment each.
+-- positions: the one in stream_key. If the key was in another partition before the number of partitions grew, the later
+-- of the two messages stays. Messages are deleted by partition, position and time: one probe of one segment each.
 create or replace function signalbox._compact_partition(
   p_stream_id integer, p_partition integer, p_through bigint, p_limit integer, p_before timestamptz,
   out looked integer, out deleted bigint
@@ -33,32 +34,35 @@ begin
       order by m.position
       limit $5
     ), looked as materialized (
-      select t.*
+      select t.*, row_number() over (partition by t.key order by t.position desc) as place
       from taken t
       where not exists (select from taken y where y.appended_at >= $6)
         or t.position < (select min(y.position) from taken y where y.appended_at >= $6)
     ), newest as materialized (
-      select distinct on (l.key) l.key, l.position, l.appended_at, l.tombstone
+      select l.key, l.position, l.appended_at, l.tombstone, k.partition as k_partition, k.position as k_position,
+        k.appended_at as k_appended_at,
+        k.key is null or k.partition = $2::smallint or k.appended_at <= l.appended_at as wins
       from looked l
-      where l.key is not null
-      order by l.key, l.position desc
+      left join signalbox.stream_key k on k.stream_id = $1 and k.key = l.key
+      where l.key is not null and l.place = 1
     ), replaced as materialized (
-      select l.position, l.appended_at
+      select $2::smallint as partition, l.position, l.appended_at
       from looked l
-      join newest n on n.key = l.key and n.position > l.position
+      where l.key is not null and l.place > 1
       union all
-      select k.position, k.appended_at
-      from newest n
-      join signalbox.stream_key k on k.stream_id = $1 and k.partition = $2::smallint and k.key = n.key
+      select n.k_partition, n.k_position, n.k_appended_at from newest n where n.wins and n.k_partition is not null
+      union all
+      select $2::smallint, n.position, n.appended_at from newest n where not n.wins
     ), noted as (
       insert into signalbox.stream_key as k (stream_id, partition, key, position, appended_at, tombstone)
-      select $1, $2, n.key, n.position, n.appended_at, n.tombstone from newest n
-      on conflict (stream_id, partition, key) do update
-      set position = excluded.position, appended_at = excluded.appended_at, tombstone = excluded.tombstone
+      select $1, $2, n.key, n.position, n.appended_at, n.tombstone from newest n where n.wins
+      on conflict (stream_id, key) do update
+      set partition = excluded.partition, position = excluded.position, appended_at = excluded.appended_at,
+        tombstone = excluded.tombstone
     ), gone as (
       delete from signalbox.%1$I m
       using replaced r
-      where m.partition = $2::smallint and m.position = r.position and m.appended_at = r.appended_at
+      where m.partition = r.partition and m.position = r.position and m.appended_at = r.appended_at
       returning 1
     )
     select (select count(*) from looked), (select count(*) from gone),

@@ -24,7 +24,7 @@ begin
     ), forgotten as (
       delete from signalbox.stream_key k
       using old o
-      where k.stream_id = $1 and k.partition = o.partition and k.key = o.key
+      where k.stream_id = $1 and k.key = o.key
     ), gone as (
       delete from signalbox.%I m
       using old o

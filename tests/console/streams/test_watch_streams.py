@@ -208,6 +208,7 @@ def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) 
         "alert_group_lag_seconds",
         "max_payload_bytes",
         "closed",
+        "compaction",
     }
 
 

@@ -122,3 +122,19 @@ def test_a_message_is_kept_until_the_newer_one_can_be_read(log: Log, connect: Co
     assert compact(log, settled="1 hour") == 0, "it is not old enough"
     assert compact(log) == 1
     assert [payload for _, payload in kept(log).values()] == ["new"]
+
+
+def test_a_key_that_was_in_another_partition_keeps_its_later_message(log: Log) -> None:
+    """As after a growth of the number of partitions; whichever partition is compacted first."""
+    place = log.append("later", key="k")
+    for partition, key in ((1 - place[0], "k"), (1 - place[0], None)):
+        log.value(
+            "insert into signalbox.stream_message (stream_id, partition, position, payload, key, appended_at)"
+            " select %s, %s, nextval(s.positions[%s]), '\"earlier\"', %s, m.appended_at - interval '1 millisecond'"
+            " from signalbox.stream_message m join signalbox.stream s using (stream_id)"
+            " where m.stream_id = %s and m.payload = '\"later\"' returning 1",
+            log.stream_id, partition, partition + 1, key, log.stream_id,
+        )  # fmt: skip
+
+    assert compact(log) == 1
+    assert sorted(kept(log).values(), key=str) == [("k", "later"), (None, "earlier")]
