@@ -40,7 +40,7 @@ do $$
 declare
   g record;
 begin
-  for g in select * from signalbox.stream_segment where stream_id = {id} loop
+  for g in select * from signalbox.stream_segment where stream_id = {id} order by starts_at loop
     execute format('alter table signalbox.stream_message_{id} detach partition signalbox.%I', g.table_name);
     execute format('alter table signalbox.%I rename to %I', g.table_name, g.table_name || '_aged');
     execute format('update signalbox.%I set appended_at = appended_at - $1', g.table_name || '_aged')
