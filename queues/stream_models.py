@@ -20,6 +20,7 @@ class Stream(DataPlaneModel, table="stream"):
     retention_bytes = models.BigIntegerField()
     retention_messages = models.BigIntegerField()
     compaction = models.BooleanField()
+    dedup_window_seconds = models.FloatField()
     max_payload_bytes = models.IntegerField()
     closed = models.BooleanField()
     alert_group_lag_seconds = models.FloatField()

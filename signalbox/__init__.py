@@ -5,7 +5,7 @@ from signalbox.async_verbs import AsyncVerbs
 from signalbox.calls.consumer_groups import GroupInfo, StreamMessage
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import Sent
-from signalbox.calls.streams import Place, StreamInfo
+from signalbox.calls.streams import PartitionPreview, Place, StreamInfo
 from signalbox.client import Client
 from signalbox.connections.connecting import connect, connect_async
 from signalbox.connections.unavailable import DatabaseUnavailable, Unavailable
@@ -67,6 +67,7 @@ __all__ = [
     "OpenTransaction",
     "Outcome",
     "OutcomeUnknown",
+    "PartitionPreview",
     "PartlySent",
     "PayloadTooLarge",
     "Place",

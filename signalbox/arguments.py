@@ -122,7 +122,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
         ("filter", "handler", "queue", "stream", "group", "member", "name", "point", "prefix", "receipt_handle"), text
     ),
     **dict.fromkeys(("consumer", "deduplication_id", "group_id", "key", "tenant", "trace_id"), optional_text),
-    **dict.fromkeys(("max_messages", "message_id", "queue_window"), count),
+    **dict.fromkeys(("max_messages", "message_id", "partitions", "queue_window"), count),
     **dict.fromkeys(("lease_seconds", "seconds", "window_seconds"), seconds),
     **dict.fromkeys(("delay_seconds", "visibility_timeout"), optional_seconds),
     "expires_at": optional_moment,

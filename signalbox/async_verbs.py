@@ -15,7 +15,7 @@ from signalbox.calls.consumer_groups import GroupChange, GroupInfo, Moved, Point
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions, Sent
 from signalbox.calls.settling import NackOptions, SettledWait
-from signalbox.calls.streams import Place, StreamInfo
+from signalbox.calls.streams import PartitionPreview, Place, StreamInfo
 from signalbox.calls.subscriptions import Subscription
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
 from signalbox.payloads.bodies import BodyStore, with_body
@@ -216,6 +216,13 @@ class AsyncVerbs:
         """Change the settings that are named, and leave the others; returns the stream's id."""
         return await self._run(streams.configure_stream(name, settings))
 
+    async def preview_partitions(self, stream: str, partitions: int) -> PartitionPreview:
+        """Compute what more partitions would do to a stream: how many keys would move, and what is not read yet.
+
+        `configure_stream(stream, {"partitions": partitions})` does it. The number can only grow.
+        """
+        return await self._run(streams.preview_partitions(stream, partitions))
+
     async def list_streams(self, prefix: str = "") -> list[StreamInfo]:
         """List the streams whose names begin with the prefix, by name, with their settings.
 
@@ -232,12 +239,16 @@ class AsyncVerbs:
         attributes: Mapping[str, object] | None = None,
         trace_id: str | None = None,
         content_type: str | None = None,
+        deduplication_id: str | None = None,
     ) -> Place:
         """Append one message; returns its partition and position. One key's messages are read in their order.
 
-        `content_type` is that of a payload of bytes.
+        `content_type` is that of a payload of bytes. With a deduplication id that was used within the stream's window,
+        the place of the first message is returned, and nothing is appended.
         """
-        return await self._run(streams.append(stream, payload, key, attributes, trace_id, content_type))
+        return await self._run(
+            streams.append(stream, payload, key, attributes, trace_id, content_type, deduplication_id)
+        )
 
     async def append_batch(
         self,
@@ -248,9 +259,15 @@ class AsyncVerbs:
         attributes: Sequence[Mapping[str, object] | None] | None = None,
         trace_ids: Sequence[str | None] | None = None,
         content_types: Sequence[str | None] | None = None,
+        deduplication_ids: Sequence[str | None] | None = None,
     ) -> list[Place]:
-        """Append many messages, all or none; returns their places in the order of the payloads."""
-        return await self._run(streams.append_batch(stream, payloads, keys, attributes, trace_ids, content_types))
+        """Append many messages, all or none; returns their places in the order of the payloads.
+
+        A message whose deduplication id was used within the stream's window has the place of the first.
+        """
+        return await self._run(
+            streams.append_batch(stream, payloads, keys, attributes, trace_ids, content_types, deduplication_ids)
+        )
 
     async def create_group(
         self,

@@ -55,8 +55,8 @@ class StreamForm(RetentionForm):
         min_value=1,
         max_value=64,
         help_text=(
-            "The maximum number of members of a group that read at once. It cannot change later, because keys would "
-            "move."
+            "The maximum number of members of a group that read at once. It can grow later; then keys move to other "
+            "partitions."
         ),
     )
 
@@ -71,10 +71,19 @@ _RETENTION = "Applies to stored messages too: older ones are deleted within minu
 STREAM_SETTINGS = {
     one.name: one
     for one in (
+        Setting(
+            "partitions",
+            "integer",
+            4,
+            "",
+            effect="Groups read the new partitions too. New messages of a key may go to another partition than its old "
+            "ones. It cannot be taken back.",
+        ),
         Setting("retention_seconds", "number", 604_800.0, "", unit="seconds", effect=_RETENTION),
         Setting("retention_bytes", "integer", 0, "", unit="bytes", effect=_RETENTION),
         Setting("retention_messages", "integer", 0, "", unit="messages", effect=_RETENTION),
         Setting("compaction", "boolean", False, "", effect="Messages that newer ones replace are deleted for good."),
+        Setting("dedup_window_seconds", "number", 300.0, "", unit="seconds", effect="Applies to new messages."),
         Setting("alert_group_lag_seconds", "number", 300.0, "", unit="seconds", effect="Applies at the next check."),
         Setting("max_payload_bytes", "integer", MAX_PAYLOAD_BYTES, "", unit="bytes", effect="Applies to new messages."),
         Setting("closed", "boolean", False, "", effect="Appends are refused; consumers go on reading."),
@@ -88,17 +97,31 @@ class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
     settings = STREAM_SETTINGS
 
     field_order = (
+        "partitions",
         "retention_seconds",
         "retention_bytes",
         "retention_messages",
         "compaction",
+        "dedup_window_seconds",
         "alert_group_lag_seconds",
         "max_payload_bytes",
         "closed",
         "reason",
     )
+    partitions = forms.IntegerField(
+        min_value=1,
+        max_value=64,
+        help_text="The maximum number of members of a group that read at once. It can only grow.",
+    )
     retention_bytes = _count("Retention: size", "bytes")
     retention_messages = _count("Retention: number", "messages")
+    dedup_window_seconds = _seconds(
+        "Deduplication window",
+        300,
+        1,
+        86_400,
+        "A second message with the deduplication id of another is not appended for this time.",
+    )
     max_payload_bytes = measured(
         forms.IntegerField(
             label="Largest payload",
@@ -120,6 +143,12 @@ class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
         for name in STREAM_SETTINGS:
             self.fields[name].show_hidden_initial = True
 
+    def clean_partitions(self) -> int:
+        partitions, present = self.cleaned_data["partitions"], self.before["partitions"]
+        if partitions < present:
+            raise forms.ValidationError(f"The stream has {present} partitions. The number can only grow.")
+        return int(partitions)
+
     def values(self) -> list[forms.BoundField]:
         """Return the fields of the settings, without the reason."""
         return [self[name] for name in STREAM_SETTINGS]
@@ -135,6 +164,14 @@ class AppendForm(forms.Form):
         empty_value=None,
         max_length=200,
         help_text="Messages of one key are in one partition, in order. Default: none.",
+    )
+
+    deduplication_id = forms.CharField(
+        label="Deduplication id",
+        required=False,
+        empty_value=None,
+        max_length=200,
+        help_text="A second message with this id is not appended.",
     )
 
     def clean_attributes(self) -> dict[str, Any] | None:

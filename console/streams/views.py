@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from django.contrib import messages as notices
 from django.db import transaction
@@ -143,12 +144,25 @@ def _save(request: HttpRequest, stream: Stream, form: StreamSettingsForm) -> Rev
     now = {name: getattr(locked, name) for name in STREAM_SETTINGS}
     found = review(form, now, AuditEvent.objects.filter(details__stream=stream.name))
     if not found.is_confirmed(request.POST):
-        return found.after(request.POST)
+        return replace(found.after(request.POST), warnings=_warnings(stream.name, found.changes))
     changes, actor = found.changes, request.user.get_username()
     streams.configure_stream(stream.name, changes, actor=actor, reason=form.cleaned_data["reason"])
     done = f"Changed {plural(len(changes), 'setting')} of {stream.name}." if changes else "Nothing was changed."
     notices.success(request, done)
     return None
+
+
+def _warnings(name: str, changes: Mapping[str, Any]) -> list[str]:
+    """Say what more partitions would do to keys and groups."""
+    if "partitions" not in changes:
+        return []
+    preview = streams.preview_partitions(name, changes["partitions"])
+    moved = f"New messages of {preview.moved_keys:.0%} of the keys will go to another partition than the old ones."
+    if not preview.unread:
+        return [moved, "The groups have read all messages."]
+    unread = f"The groups have not read {plural(preview.unread, 'message')} yet, and may read new messages of a key"
+    order = "To keep the order, close the stream, wait until the lag is 0, and then add partitions."
+    return [moved, f"{unread} before its old ones. {order}"]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -160,7 +174,7 @@ def append(request: HttpRequest, name: str) -> HttpResponse:
     if form.is_valid():
         with refusals(form):
             place = streams.append(name, actor=request.user.get_username(), **form.cleaned_data)
-            notices.success(request, f"Appended at position {place.position} of partition {place.partition}.")
+            notices.success(request, f"The message is at position {place.position} of partition {place.partition}.")
             return redirect("stream", name)
     context = {"title": f"Append · {name}", "stream": stream, "form": form}
     return render_form(request, "streams/append.html", context)

@@ -1,11 +1,11 @@
 """Batches of an erasure: each searches a page of one location, or checks messages again that were found before.
 
-When all locations were searched, each message that was found is checked again after all transactions that were running
-at the first check have ended, and a message in flight when it is settled. Then large bodies without references are
-deleted. External locations come last: the archive may take in messages until they are erased in the database.
+After the search, each found message is checked again when all transactions that were running at its first check have
+ended; a message in flight is also checked when it is settled. Then large bodies without references are deleted.
+External locations come last: the archive may take in messages until they are erased in the database.
 
-Earlier transactions have ended when the oldest running transaction id has passed a bound. The bound is taken in a later
-batch than the rows it is for, because a transaction that began before their commit still sees the old rows.
+Earlier transactions have ended when the oldest running transaction id has passed a bound. The bound is read in a
+later batch than the erased rows, because a transaction that began before their commit still sees the old rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LONG_SECONDS, SHORT_SECONDS = 1.0, 0.2
 COPIES, AGAIN, BODIES, ELSEWHERE = "copies", "again", "bodies", external.PLACE
 BODIES_AT_ONCE = 20
 MOMENT_SECONDS = 0.1
-"""Pause in which most transactions end."""
+"""Pause between two checks for running transactions. Most transactions end within it."""
 
 
 def batch(job: Erasure, now: datetime) -> float | None:

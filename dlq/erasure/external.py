@@ -12,7 +12,7 @@ from dlq.erasure.target import Target
 from queues.erasure import finds
 
 PLACE = "elsewhere"
-"""The place of an erasure that waits for the external locations."""
+"""The value of `Erasure.place` while the erasure waits for external locations."""
 
 
 class External(Protocol):

@@ -17,7 +17,7 @@ from queues.erasure.locations import DEAD, KEPT, LOG, REWRITTEN, STREAMS, TRASH,
 
 @dataclass(frozen=True)
 class Causes:
-    """Samples of errors that failure groups keep, and those that were not added to their group yet."""
+    """Samples of errors that failure groups keep, and samples that upkeep has not added to a group yet."""
 
     name: str = "causes"
     words: str = "samples of errors in failure groups"
@@ -67,7 +67,7 @@ LATE: tuple[Walk, ...] = (CAUSES_AGAIN, STAGED_AGAIN)
 
 
 def _erase_staged(erasure_id: int, target: Target, rows: Sequence[Row]) -> int:
-    """Erase staged messages. One that is being sent is waited for, and is then a message of its queue."""
+    """Erase staged messages. Waits for a message that is being sent, which then is a message of its queue."""
     with connection.cursor() as cursor:
         cursor.execute(
             "update signalbox.staged_message t"

@@ -27,7 +27,7 @@ class Narrowing(Wanted):
     state: State | None = None
     unasked: tuple[Term, ...] = ()
     reached: tuple[int, ...] | None = None
-    """The queues that the reader may see; None is all."""
+    """Ids of the queues that the reader may see; None: all queues."""
 
     @classmethod
     def of(cls, filter: CheckedFilter, state: State | None = None) -> Narrowing:
@@ -36,7 +36,7 @@ class Narrowing(Wanted):
         asked = [term for term in filter.filter.terms if term.key in known and _plain(term)]
         asked = [term for index, term in enumerate(asked) if term.key not in {one.key for one in asked[:index]}]
         words = [term for term in filter.filter.terms if term.key in ("text", "name") and _plain(term)]
-        if not filter.reach.is_everything:  # an example of an error may come from a queue that is not reached
+        if not filter.reach.is_everything:  # the sample error of a group may be of a queue that the reader may not see
             words = []
         values = {term.key: tuple(term.literals) for term in asked}
         queue_ids, holders = names.queues_asked_for(values.get("queue"), values.get("tenant"))
@@ -53,7 +53,7 @@ class Narrowing(Wanted):
 
     @classmethod
     def of_holder(cls, name: str, reach: Reach = EVERYTHING) -> Narrowing:
-        """Return the narrowing to the queues whose dead-letter queue this is, as far as they are reached."""
+        """Narrow the groups to the source queues of a dead-letter queue, without queues that are out of reach."""
         senders, reached = names.source_ids(name), reached_ids(reach)
         return cls(senders if reached is None else tuple(set(senders) & set(reached)), reached=reached)
 

@@ -78,9 +78,9 @@ def head_of(fingerprint: str) -> str:
 
 
 def widened(filter: Filter) -> Filter:
-    """Return the filter with every `fp:` asking for all fingerprints of the failure groups it names; at most one query.
+    """Replace each fingerprint of `fp:` by all fingerprints of its failure group. At most one query.
 
-    Raises `FilterError` where that makes the filter longer than one may be.
+    Raises `FilterError` when the new filter is longer than a filter may be.
     """
     named = sorted({value for term in filter.terms if term.key == "fp" for value in term.literals})
     families = _families(named) if named else {}
@@ -90,7 +90,7 @@ def widened(filter: Filter) -> Filter:
 
 
 def _families(named: Sequence[str]) -> dict[str, list[str]]:
-    """Return for each fingerprint of a merged failure group all of them, its head first."""
+    """Map each fingerprint of the merged failure groups to all fingerprints of its group, the head first."""
     heads = GroupMember.objects.filter(fingerprint__in=named).values("head")
     rows = GroupMember.objects.filter(head__in=named) | GroupMember.objects.filter(head__in=heads)
     families: dict[str, list[str]] = {}

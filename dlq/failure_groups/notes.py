@@ -127,7 +127,7 @@ def comments_of(fingerprints: Sequence[str]) -> list[GroupComment]:
 
 
 def merge(fingerprint: str, into: str, *, actor: str, reason: str = "") -> str:
-    """Count this failure group and its members in another from now on; return the fingerprint of the other."""
+    """Merge this failure group and its members into another one. Return the fingerprint of the other group."""
     with transaction.atomic():
         _hold()
         _check_known(fingerprint, "fingerprint")
@@ -186,7 +186,7 @@ def _check_length(text: str, most: int, field: str) -> None:
 
 
 def _check_url(url: str) -> None:
-    """Refuse an address that is no web page: a script would run with the rights of the reader."""
+    """Refuse an address that is not http or https: a script in it would run with the rights of the reader."""
     _check_length(url, URL_CHARACTERS, "runbook_url")
     if not url:
         return

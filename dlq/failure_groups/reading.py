@@ -39,7 +39,7 @@ STATES = tuple(State)
 
 
 def state_of(care: GroupNote | None, last_seen: datetime, again_at: datetime | None) -> State:
-    """Return regressed after a failure since it was resolved or redriven, until a person sets another state."""
+    """Return the state that a person set; regressed when the group failed after it was resolved or redriven."""
     changed_at = care.state_changed_at if care else None
     if care and care.state == State.RESOLVED and changed_at and last_seen > changed_at:
         return State.REGRESSED
@@ -60,27 +60,27 @@ class Source:
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Dead letters of one cause. If read for some queues only, `dead`, `deaths` and `course` are theirs."""
+    """Dead letters of one cause. When a reader asks for some queues, `dead`, `deaths` and `course` count only these."""
 
     fingerprint: str
     members: Sequence[str]
-    """Fingerprints merged into it, itself left out."""
+    """Fingerprints that were merged into this group, without its own fingerprint."""
     reason: str | None
     error_class: str | None
     error: str | None
-    """Error of one of its messages: may quote the payload."""
+    """The error of one message of the group; it may quote the payload."""
     template: str | None
-    """The error without numbers, ids and quoted values, each of which is `*`, as the fingerprint reads it."""
+    """The error as the fingerprint reads it: with `*` for each number, id and quoted value."""
     frame: str | None
     first_seen: datetime
     last_seen: datetime
     dead: int
     deaths: int
     failures: int
-    """Dead letters ever of the whole group, whatever queues are read."""
+    """All dead letters that the group ever had, in all queues."""
     again_at: datetime | None
     again_redrive_id: int | None
-    """The redrive after which a message failed with this fingerprint again."""
+    """The number of the redrive after which a message failed with this fingerprint again."""
     sources: Sequence[Source]
     """Source queues, those with the most dead letters first."""
     source_count: int
@@ -197,7 +197,7 @@ def _moments(step: timedelta, reach: timedelta) -> list[datetime]:
 
 @dataclass(frozen=True)
 class _Sources:
-    """The named sources of one failure group, how many it has, and the numbers of those that are asked for."""
+    """Source queues of one failure group: those that may be named, their number, and their dead letters."""
 
     named: Sequence[Source] = ()
     count: int = 0
@@ -207,7 +207,7 @@ class _Sources:
 
 
 def _sources(heads: list[str], queue_ids: Sequence[int] | None, reached: Sequence[int] | None) -> dict[str, _Sources]:
-    """Return for each failure group its sources among those that are reached."""
+    """Return the source queues of each failure group, by its fingerprint. Queues out of reach are not named."""
     scope = list(queue_ids) if queue_ids is not None else None
     told = list(reached) if reached is not None else None
     found: dict[str, _Sources] = {}
@@ -220,7 +220,7 @@ def _sources(heads: list[str], queue_ids: Sequence[int] | None, reached: Sequenc
     return found
 
 
-# As `numbers.facts` gives them, behind the fingerprint.
+# The columns of `numbers.facts` after the fingerprint.
 _FACTS = (
     *("members", "reason", "error_class", "error", "template", "frame", "first_seen", "last_seen"),
     *("again_at", "again_redrive_id", "failures"),

@@ -1,4 +1,4 @@
-"""Failure groups that may have the same cause as one: of the same error class, or in the same queues."""
+"""Failure groups that may share the cause of a given group: the same error class, or the same queues."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from queues.models import Queue
 from queues.reach import EVERYTHING, Reach
 
 MAX_SIMILAR = 10
-"""Groups that are offered of each kind."""
+"""Limit of groups in each list."""
 
 
 @dataclass(frozen=True)
 class Similar:
-    """Groups like one, the worst first; a group stands in one list only."""
+    """Groups that are similar to a given group, the worst first. No group is in both lists."""
 
     same_class: Sequence[FailureGroup]
     same_queue: Sequence[FailureGroup]

@@ -38,7 +38,7 @@ def reached(reach: Reach, target: Target) -> Predicate:
 
 
 def admits(term: Term, target: Target) -> bool:
-    """Tell whether a `state:` term leaves anything of the target to look at."""
+    """Tell whether a `state:` term can match rows of the target."""
     states = _states(term, target)
     return "true" not in states if term.negated else bool(states)
 
@@ -62,6 +62,6 @@ def _state(term: Term, target: Target) -> Predicate:
 
 
 def _states(term: Term, target: Target) -> list[LiteralString]:
-    """The conditions on this target of the words that the term names."""
+    """Return the SQL condition of each state that the term names, for this target."""
     words = STATES.get(target, {})
     return list(dict.fromkeys(words[word] for word in term.literals if word in words))

@@ -18,7 +18,7 @@ from queues.database.names import QUEUE_IDS, TENANT_QUEUE_IDS
 from queues.database.query import Parameter, Predicate
 
 Condition = Callable[[LiteralString, Term, datetime], list[Predicate]]
-"""Turns a column, a term and the time now into alternatives."""
+"""Function of a column, a term and the present time. It returns alternatives, of which one must hold."""
 
 _MIRRORED: Mapping[Operator, LiteralString] = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
@@ -29,13 +29,13 @@ def every(parts: Sequence[Predicate]) -> Predicate:
 
 
 def either(parts: Sequence[Predicate]) -> Predicate:
-    """Join parts of which at least one must hold, ready to stand beside an `and`."""
+    """Join parts of which at least one must hold, in parentheses where `and` needs them."""
     joined = _joined(" or ", parts)
     return Predicate(f"({joined.sql})", joined.params) if len(parts) > 1 else joined
 
 
 def negation(part: Predicate) -> Predicate:
-    """Return what the part does not match, unknown included: a missing error class is not TimeoutError either."""
+    """Negate a part so that NULL matches: `-class:TimeoutError` finds dead letters without a class too."""
     return Predicate(f"({part.sql}) is not true", part.params)
 
 
@@ -63,7 +63,7 @@ def _wholes(column: LiteralString, term: Term, now: datetime) -> list[Predicate]
 
 
 def _ages(column: LiteralString, term: Term, now: datetime) -> list[Predicate]:
-    """Compare with a moment: older than a duration means before now less that duration."""
+    """Compare a time with an age: `age:>2h` means earlier than two hours before now."""
 
     def moment_of(text: str) -> datetime:
         return now - duration(text)
@@ -98,7 +98,7 @@ def _time(column: LiteralString, bound: Comparison | Range) -> Predicate:
 
 
 def _time_bound(operator: Operator, named: Moment) -> tuple[LiteralString, datetime]:
-    """A date is a whole day: after it means from its end on, up to it means before its end."""
+    """Return the comparison with a date, which is a whole day: `>` is from its end on, `<=` is before its end."""
     match operator:
         case ">":
             return ">=", named.end

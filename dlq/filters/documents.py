@@ -41,7 +41,7 @@ def anywhere(column: LiteralString, term: Term, now: datetime) -> list[Predicate
 
 
 def _containing(column: LiteralString, texts: Sequence[str]) -> Predicate:
-    """Look at the document as text first: most documents hold the text nowhere, and are not taken apart."""
+    """Search the document as text first: most documents do not contain the text, and need no JSON path."""
     values = _texts(column, "ilike any(%s::text[])")
     params: list[Parameter] = [like_within(quoted(text)[1:-1] for text in texts), ANYWHERE, like_within(texts)]
     return Predicate(f"({column}::text ilike any(%s::text[]) and {values})", params)
@@ -89,8 +89,10 @@ def _at_path(column: LiteralString, path: Path, value: Comparison | Range | Pres
 
 
 def _steps(path: Path) -> str:
-    """Write the path in the words of JSON. In strict mode a missing name ends the search, so each step behind a list
-    asks first whether its name exists: otherwise one element would hide those beside it.
+    """Write the path as a strict JSON path.
+
+    A missing name ends a strict search, so each step after a list checks first that its name exists. Otherwise an
+    element without the name would hide the other elements of the list.
     """
     steps, behind_list = ["$"], False
     for step in path:
@@ -104,7 +106,7 @@ def _steps(path: Path) -> str:
 
 
 def _object(numbers: Mapping[str, str]) -> str:
-    """Write numbers as JSON, in full precision; each is read first, so that nothing else gets in."""
+    """Write numbers as a JSON object, in full precision. Each is parsed first, so that no other text gets in."""
     members = (f"{quoted(name)}: {json_number(text)}" for name, text in numbers.items())
     return f"{{{', '.join(members)}}}"
 

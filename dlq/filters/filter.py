@@ -1,4 +1,4 @@
-"""A filter: what a person typed, and what pages do with it."""
+"""A parsed filter: pages compile it, look up its values, and add or remove terms."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Filter:
         return bool(self.terms)
 
     def compile(self, target: Target | str, now: datetime) -> Predicate:
-        """The condition on the rows of `target`, ages counted up to `now`.
+        """Return the condition on the rows of `target`; ages count up to `now`.
 
         Raises `FilterError` for a key that the target cannot answer.
         """
         return compile_terms(self.terms, Target(target), now)
 
     def admits(self, target: Target | str) -> bool:
-        """Tell whether the `state:` terms, if any, leave rows of `target` to look at."""
+        """Tell whether the `state:` terms can match rows of `target`; true without such terms."""
         return all(admits(term, Target(target)) for term in self.terms if term.key == "state")
 
     @property
@@ -45,25 +45,25 @@ class Filter:
         return [pattern for term in self.terms for pattern in term.patterns]
 
     def values(self, key: str, path: Path = (), negated: bool = False) -> tuple[str, ...]:
-        """The single values that terms of this key ask for, in order, each once; no bounds, no ranges."""
+        """Return the single values of the terms with this key, in order and without duplicates, bounds and ranges."""
         terms = (term for term in self._of(key, path) if term.negated is negated)
         return tuple(dict.fromkeys(text for term in terms for text in term.literals))
 
     def held_to_names(self) -> Filter:
-        """Return this filter with `name:` for `text:`: its words look into no payload and no error."""
+        """Replace `text:` by `name:`, so that words are not searched in payloads and errors."""
         return Filter(tuple(replace(term, key="name") if term.key == "text" else term for term in self.terms))
 
     def without(self, key: str, path: Path = ()) -> Filter:
-        """Return this filter less every term of the key; an empty path stands for any."""
+        """Return this filter without the terms of the key; an empty path means all paths."""
         gone = self._of(key, path)
         return self._of_terms(term for term in self.terms if term not in gone)
 
     def with_term(self, key: str, *values: Operand, path: Path = (), negated: bool = False) -> Filter:
-        """Return this filter and one more term, unless it is there already; of several values one must match.
+        """Return this filter with one more term, if the filter does not have it. Of several values one must match.
 
-        Text means itself whatever it holds, except for the keys that compare: there it is written as in a
-        filter, `">3"` or `"1h..2h"`. Numbers, true, false and None are for paths into documents. Raises
-        `FilterError` when the key does not take such a value or the filter would grow beyond its bounds.
+        A string matches literally. Only for keys that compare, it has the syntax of a filter: `">3"` or `"1h..2h"`.
+        Numbers, true, false and None are for paths into documents. Raises `FilterError` when the key does not take
+        the value, or when the new filter is too long.
         """
         minus = "-" if negated else ""
         written = ",".join(_written(key, value) for value in values)
@@ -73,7 +73,7 @@ class Filter:
         return self if term in self.terms else self._of_terms([*self.terms, term])
 
     def bounded(self) -> Filter:
-        """Return this filter. Raises `FilterError` where it is longer than a filter may be."""
+        """Return this filter. Raises `FilterError` when it is longer than a filter may be."""
         for term in self.terms:
             if len(term.values) > MAX_VALUES:
                 raise term.error(f"The term has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}")
@@ -83,7 +83,7 @@ class Filter:
         return self
 
     def _of_terms(self, terms: Iterable[Term]) -> Filter:
-        """Read the terms again, so that bounds hold and positions are those in the text of the new filter."""
+        """Parse the terms again: this checks the limits and sets the positions in the text of the new filter."""
         return parse(" ".join(str(term) for term in terms))
 
     def _of(self, key: str, path: Path) -> list[Term]:

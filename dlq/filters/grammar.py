@@ -84,7 +84,7 @@ def _refuse_conjunction(scanner: Scanner) -> None:
 
 
 def _key(scanner: Scanner, head: int) -> Key:
-    """The key of the head that was just read; the cursor returns to behind its name."""
+    """Return the key that was just read, and move the cursor back to the end of its name."""
     end = scanner.position
     scanner.position = head
     name = scanner.match(_NAME)

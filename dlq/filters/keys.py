@@ -1,7 +1,7 @@
-"""The whitelist: every key that a filter may use, what its values look like and where it can be asked.
+"""The whitelist of keys that a filter may use, with the kind of their values and the targets that answer them.
 
-SQL identifiers come from this table and from nowhere else. A target answers a key when the table gives it
-columns there, under the aliases that `Target` names.
+SQL identifiers come from this table and from nowhere else. A target answers a key when the key has columns for
+the target, under the aliases that `Target` describes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from queues.codes import MAX_PRIORITY, Outcome
 class Target(StrEnum):
     """The rows a filter chooses from; the query around a predicate provides the aliases.
 
-    `d` is a dead letter. `m` is a message in the log and `t` what stands beside it: its ticket, its lease, or
-    one message of a settled row, which is `settled` unnested by message id.
+    `d` is a dead letter. `m` is a message in the log. `t` is the row that is joined to it: its ticket, its
+    lease, or one message of a row of `settled`, which is unnested by message id.
     """
 
     DEAD_LETTER = "dead_letter"  # d: signalbox.dead_letter
@@ -31,7 +31,7 @@ class Target(StrEnum):
 
     @property
     def phrase(self) -> str:
-        """Return these rows, as a sentence names them."""
+        """Return the words for these rows in a sentence, such as "dead letters"."""
         return _PHRASES[self]
 
 
@@ -78,7 +78,7 @@ Columns = tuple[LiteralString, ...]
 
 @dataclass(frozen=True)
 class Key:
-    """One key. Of several columns one has to match; `optional` values may be missing, so `key:*` asks."""
+    """One key. Of several columns one has to match. An `optional` value may be missing, so `key:*` is allowed."""
 
     name: str
     kind: Kind
@@ -92,7 +92,7 @@ class Key:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """Return where this key can be asked, in the order of `Target`."""
+        """Return the targets that answer this key, in the order of `Target`."""
         return tuple(target for target in Target if target in self.columns)
 
     @property
@@ -121,7 +121,7 @@ _DEAD_NAMES: Columns = ("d.error_class", "d.source_queue_id", "d.queue_id", "d.m
 _MESSAGE_NAMES: Columns = ("m.queue_id", "m.message_id", "m.group_id")
 
 
-# Each word of `state:` on each target that can hold it; a word that is missing there matches nothing there.
+# The words of `state:` that each target can have, with their conditions. Other words match no row of the target.
 STATES: Mapping[Target, Mapping[str, LiteralString]] = {
     Target.DEAD_LETTER: {"dead": "true"},
     Target.READY: {"ready": "true", "pending": "true"},

@@ -38,7 +38,7 @@ _MOMENT = re.compile(
 
 
 class MisreadError(ValueError):
-    """The operand does not read; the message says what would."""
+    """The operand cannot be read; the message says what is expected."""
 
 
 @dataclass(frozen=True)

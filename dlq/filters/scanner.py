@@ -1,4 +1,4 @@
-"""A cursor over the text of a filter: it knows spaces and quotes, and points at what it could not read."""
+"""A cursor over the text of a filter: it reads spaces and quotes, and makes errors with the position of the mistake."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class FilterError(ValueError):
-    """The filter holds a mistake.
+    """The filter has a mistake.
 
-    `position` and `length` count characters of the text that was parsed and mark `token`; `message` says
-    what is wrong and `expected` what would be right. A missing end is marked at what it should follow, so
-    that there is always something to underline.
+    `position` and `length` mark `token` in the text that was parsed, in characters. `message` says what is wrong,
+    `expected` what is allowed. For a missing value or bound, the text before it is marked.
     """
 
     def __init__(self, position: int, length: int, token: str, message: str, expected: str) -> None:
@@ -47,16 +46,16 @@ class Scanner:
 
     @property
     def at_end(self) -> bool:
-        """Tell whether nothing is left."""
+        """Tell whether the scanner is at the end of the text."""
         return self.position >= len(self.text)
 
     @property
     def at_term_end(self) -> bool:
-        """Tell whether the term is over: a space, or nothing more."""
+        """Tell whether the term ends here: at a space, or at the end of the text."""
         return self.at_end or self.text[self.position].isspace()
 
     def error(self, start: int, message: str, expected: str, end: int | None = None) -> FilterError:
-        """A mistake from `start` to `end`, or to the cursor; at least one character where there is one."""
+        """Make an error that marks the text from `start` to `end` (default: the cursor), at least one character."""
         end = max(self.position if end is None else end, start + 1)
         token = self.text[start:end]
         return FilterError(start, len(token), token, message, expected)

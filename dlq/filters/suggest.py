@@ -43,10 +43,10 @@ _COMMA_OR_VALUE = re.compile(rf',|(?:{_QUOTED}|(?<![^,]){_PATTERN}|[^",])++', re
 
 @dataclass(frozen=True)
 class Completion:
-    """Word being typed, `prefix`, and where it starts; `key` is empty while it is the key itself.
+    """The word at the cursor: `prefix` is its text, `position` its start. `key` is empty while a key is typed.
 
-    `options` are those that this language knows, each with its help; names of queues and tenants, paths and their
-    values are for the caller to find.
+    `options` are words of the filter language, with their help. The caller must look up the names of queues and
+    tenants, and the paths in documents with their values.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Completion:
 
 
 def complete(text: str, cursor: int, target: Target | None = None) -> Completion:
-    """Return what is being typed at the cursor, in text that need not parse yet; `target` narrows the keys."""
+    """Complete the word at the cursor, also in text that does not parse yet; only keys that `target` answers."""
     before = text[:cursor]
     token = _last(_PIECE, before)
     token = "" if token.isspace() else token.removeprefix("-")
@@ -74,18 +74,18 @@ def complete(text: str, cursor: int, target: Target | None = None) -> Completion
 
 
 def closest_key(name: str) -> str | None:
-    """The key that was probably meant by an unknown one."""
+    """Return the key that a person probably meant by an unknown one."""
     lowered = name.lower().lstrip("-")
     return _SYNONYMS.get(lowered) or closest(lowered, KEYS)
 
 
 def closest(word: str, candidates: Collection[str]) -> str | None:
-    """The candidate nearest in spelling, if one is near."""
+    """Return the candidate with the most similar spelling, if one is similar enough."""
     return next(iter(get_close_matches(word.lower(), candidates, n=1, cutoff=0.6)), None)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> str:
-    """The last match; the patterns used here leave no gap, so it ends where the text does."""
+    """Return the last match. The patterns of this module match any text without gaps, so it ends with the text."""
     return next((found.group() for found in reversed(list(pattern.finditer(text)))), "")
 
 

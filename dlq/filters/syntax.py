@@ -17,7 +17,7 @@ from dlq.filters.scanner import FilterError
 
 Operator = OneOf[">", ">=", "<", "<="]
 
-# They quote elsewhere; here they would silently be text: the apostrophe and the curly quotes.
+# The apostrophe and the curly quotes. Other languages quote with them; a filter would silently take them as text.
 FALSE_QUOTES = "'\u2018\u2019\u201c\u201d"
 
 _SYNTAX_IN_VALUE = re.compile(r'[\s",]')
@@ -27,7 +27,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class Each(Enum):
-    """A step of a path that is no name."""
+    """A step of a path that is not a name."""
 
     EACH = "[]"  # into a list, to any of its elements
 
@@ -38,7 +38,7 @@ Path = tuple[str | Each, ...]
 
 @dataclass(frozen=True)
 class Literal:
-    """One value. `string_only`: a JSON string, though without its quotes it would read as something else."""
+    """One value. `string_only`: it matches only a JSON string, as `"4711"` does; 4711 matches a number too."""
 
     text: str
     string_only: bool = False
@@ -62,18 +62,18 @@ class Range:
 
 @dataclass(frozen=True)
 class Present:
-    """Anything at all, as in `group:*`."""
+    """Any value, as in `group:*`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """A part of a filter: `position` and `source` say where in which text it was read, not what it means."""
+    """A part of a filter. `position` and `source` are its place in the parsed text; equality ignores them."""
 
     position: int = field(default=0, compare=False)
     source: str = field(default="", compare=False)
 
     def error(self, message: str, expected: str) -> FilterError:
-        """A mistake that is all of this."""
+        """Make an error that marks this whole part."""
         token = self.source or str(self)
         return FilterError(self.position, len(token), token, message, expected)
 

@@ -1,7 +1,7 @@
 """Conditions on columns of text: equal, equal in the last part, containing, matching a pattern.
 
 PostgreSQL's planner tries a bare pattern on its samples of the column, and on rows before it has asked for their
-queue, so one text anywhere could stop every search. A pattern therefore stands in a query of its own.
+queue, so one text anywhere could stop every search. A pattern is therefore put into a subquery of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dlq.filters.syntax import Operator, Present, Term
 from queues.database.names import QUEUE_IDS_LIKE, queue_ids_matching
 from queues.database.query import Predicate
 
-# Looked up, not copied: what stands in the SQL comes from here, never from a term.
+# The operator in the SQL comes from this table, never from the text of a term.
 OPERATORS: Mapping[Operator, LiteralString] = {">": ">", ">=": ">=", "<": "<", "<=": "<="}
 # The operators of PostgreSQL that match a regular expression, by whether they ignore case.
 MATCHES: Mapping[bool, LiteralString] = {False: "~", True: "~*"}

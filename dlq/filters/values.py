@@ -1,4 +1,4 @@
-r"""The values of a term, each read as its key wants it.
+r"""Reader of the values of a term, by the kind of its key.
 
 value    = operator operand | operand ".." operand | "*" | pattern | operand
 pattern  = "/" regular expression with \/ "/" [ "i" ]
@@ -70,7 +70,7 @@ def _value(scanner: Scanner, key: Key, worded: bool) -> Value:
 
 
 def _pattern(scanner: Scanner, start: int) -> Pattern:
-    """A regular expression; whether PostgreSQL can read it is checked by `dlq.search.checked_filter`."""
+    """Read a regular expression. `dlq.search.checked_filter` checks that PostgreSQL can read it."""
     quotes = "quotes around text that starts with a slash"
     read = _PATTERN.fullmatch(scanner.match(_PATTERN))
     if read is None:
@@ -85,7 +85,7 @@ def _pattern(scanner: Scanner, start: int) -> Pattern:
 
 
 def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal:
-    """A range, or one operand when no dots follow it."""
+    """Read a range, or one operand when no dots follow."""
     start = scanner.position
     low = _operand(scanner, key, start, bare)
     if not scanner.take(".."):
@@ -99,7 +99,7 @@ def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal
 
 
 def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]) -> str:
-    """One operand of an ordered kind, checked; what is missing is marked at the value it belongs to."""
+    """Read and check one operand of an ordered kind. A missing operand is marked from the start of its value."""
     start = scanner.position
     quoted = scanner.is_next('"')
     text = scanner.quoted() if quoted else scanner.match(bare)
@@ -116,7 +116,7 @@ def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]
 
 
 def _check_largest(read: object, key: Key) -> None:
-    """Refuse a number that no row has, since a filter with it finds nothing."""
+    """Refuse a number larger than in any row: a filter with it would find nothing."""
     if key.largest is not None and isinstance(read, int) and read > key.largest:
         raise MisreadError(f"a whole number from 0 to {key.largest}")
 
@@ -137,7 +137,7 @@ def _literal(scanner: Scanner, key: Key, worded: bool) -> Literal | Present:
 
 
 def _refuse_unquoted(scanner: Scanner, key: Key, start: int, text: str, worded: bool) -> None:
-    """Refuse text that most likely means something else than itself."""
+    """Refuse unquoted text that was probably meant as syntax, such as a comparison or a pattern."""
     if text == "*":
         message = "A * alone asks for any value, which is no condition here."
         raise scanner.error(start, message, f'a value, as in {key.example}; or "*" in quotes')

@@ -30,7 +30,7 @@ MAX_NAMED = 20
 MAX_CANARIES = 1_000
 MAX_PATCHED = 500
 MAX_PATCHED_BYTES = 65_536
-TRIED_SECONDS = 0.5  # for trying a patch; the last payload is finished
+TRIED_SECONDS = 0.5  # limit of a patch trial, which ends after the payload in hand
 # (below this many seconds, in words)
 AGES = ((3_600, "under 1 h"), (86_400, "1 h to 1 d"), (7 * 86_400, "1 to 7 d"), (30 * 86_400, "7 to 30 d"))
 OLDER = "over 30 d"

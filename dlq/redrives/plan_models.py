@@ -142,7 +142,7 @@ class Plan(models.Model):
 
     @property
     def waits_for_canary(self) -> bool:
-        """Tell whether some messages wait for a canary: one of the whole selection holds none."""
+        """Tell whether some messages wait for a canary; none does when the canary is the whole selection."""
         return self.canary_size > 0 and (self.canary_size < self.count or not self.count_is_exact)
 
     @property

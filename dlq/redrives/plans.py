@@ -40,7 +40,7 @@ CONSUMERS_SEEN_WITHIN = timedelta(seconds=60)
 
 @dataclass(frozen=True)
 class Destination:
-    """A queue that `messages` of those counted would go to."""
+    """A queue to which `messages` of the counted messages would go."""
 
     queue: str
     messages: int
@@ -104,7 +104,7 @@ def make(
     as_of: datetime | None = None,
     may_reveal: bool = False,
 ) -> Plan:
-    """Save what the filter selects now, or what it selected up to a bound and a time of a preview, and its impact.
+    """Save a plan of what the filter selects now, or of what it selected at `upper_bound` and `as_of` of a preview.
 
     A target that shows fields which are masked now is refused, unless the actor `may_reveal` them. Raises
     `InvalidArgument` with the field, and for the target `QueueNotFound` and `QueueClosed`.
@@ -146,7 +146,7 @@ def count_now(plan: Plan) -> BoundedCount:
 
 
 def destinations(plan: Plan, target_queue: str | None = None) -> list[Destination]:
-    """Return where its messages would go, as those queues are at this moment."""
+    """Return the queues to which the messages of a plan would go, with their present state."""
     target = target_queue or plan.choices.target_queue
     if target:
         return _destinations({target: plan.impact.looked_at})
@@ -154,12 +154,12 @@ def destinations(plan: Plan, target_queue: str | None = None) -> list[Destinatio
 
 
 def seconds_at(plan: Plan, rate_per_second: int | None) -> float | None:
-    """Return how long it takes at a rate; None when that is unknown."""
+    """Return the seconds that the plan takes at a rate; None when they are unknown."""
     return plan.count / rate_per_second if rate_per_second and plan.count_is_exact else None
 
 
 def destinations_of(job: Redrive) -> list[Destination]:
-    """Return where a redrive sends its messages, as those queues are at this moment."""
+    """Return the queues to which a redrive sends its messages, with their present state."""
     return _destinations(dict.fromkeys([job.target_queue] if job.target_queue else job.source_queues, 0))
 
 
@@ -220,7 +220,7 @@ def _audited(plan: Plan) -> dict[str, Any]:
 
 
 def preview(filter: CheckedFilter, target_queue: str | None = None, *, with_payloads: bool = True) -> Preview:
-    """Look at what the filter selects now. Raises `FilterError`, and `QueueNotFound` for the target."""
+    """Count what the filter selects now. Raises `FilterError`, and `QueueNotFound` for the target."""
     filter, as_of, upper_bound = filter.frozen(None), database_now(), newest_id()
     seen = survey(find(filter, as_of, Span(through=upper_bound)))
     samples = dead_letters(filter, now=as_of, through=upper_bound, size=SAMPLES, with_payloads=with_payloads)

@@ -17,7 +17,7 @@ from queues.database.time_limits import OutOfTime, time_limit
 from queues.dead_letters import ids, known
 
 MAX_ANCHORS = 40
-"""More indexes than that cost more than a walk."""
+"""Limit of anchors. Reading more of them costs more than reading along the primary key."""
 LOOK_UP_MILLISECONDS = 300
 
 Anchor = tuple[LiteralString, Parameter]
@@ -27,14 +27,14 @@ QUEUE_COLUMNS: tuple[LiteralString, ...] = ("d.source_queue_id", "d.queue_id")
 
 @dataclass(frozen=True)
 class Anchored:
-    """The term of a filter that the anchors stand for."""
+    """A term of a filter, and the anchors that replace it."""
 
     term: Term
     anchors: tuple[Anchor, ...]
 
 
 def narrows(term: Term) -> bool:
-    """Tell whether the term may have anchors: it asks for single values of an indexed column."""
+    """Tell whether the term may have anchors: it compares an indexed column with single values."""
     return term.key in _LOOK_UPS and not term.negated and len(term.literals) == len(term.values)
 
 
@@ -89,7 +89,7 @@ def _of_queues(queue_ids: Iterable[int]) -> list[Anchor]:
 
 
 def _looked_up(query: Query) -> list[Any] | None:
-    """Return what a query finds in time."""
+    """Return the values of a query; None when it takes too long."""
     try:
         with time_limit(LOOK_UP_MILLISECONDS):
             return query.column()

@@ -1,7 +1,7 @@
-"""Filter that may reach SQL: read once, checked once, held to one reach.
+"""Checked filter: a filter that was parsed and checked once, and is limited to one reach.
 
-`check_filter` makes it at the door: the filter bar of a page, a call of the API, a command. Whatever stands behind the
-door (lists, counts, plans, exports, jobs) takes a `CheckedFilter` and nothing else.
+Pages, the API and commands make it from user input with `check_filter`. Lists, counts, plans, exports and jobs take
+only a `CheckedFilter`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ EXAMPLE_PATTERN = "a simpler one, such as /timed? out/"
 
 @dataclass(frozen=True)
 class CheckedFilter:
-    """A filter that can be run. `filter` is what was typed; `str()` gives it in canonical text."""
+    """A filter that can be run. `filter` is the typed one; `str()` gives its canonical text."""
 
     filter: Filter
     matching: Filter
-    """The typed filter with every fingerprint that people merged into the failure groups it names."""
+    """The typed filter, with all fingerprints of each failure group that it names."""
     reach: Reach = EVERYTHING
-    """Whose rows are looked at: no part of the text. A job is held to a reach by terms (`dlq.search.reach.held_to`)."""
+    """The queues whose rows may be read. The text does not have it; `dlq.search.reach.held_to` adds terms for a job."""
 
     def __str__(self) -> str:
         return str(self.filter)
@@ -45,9 +45,10 @@ class CheckedFilter:
         return self.matching.terms
 
     def frozen(self, as_of: datetime | None) -> CheckedFilter:
-        """Return the filter as a job keeps it: its groups in full, or, of a look at some time, as that look had them.
+        """Return the filter that a job keeps, with all fingerprints of its failure groups.
 
-        Merging or splitting groups afterwards changes nothing: neither what was seen nor what is taken.
+        With the time of a preview in `as_of`, the filter comes from that preview and is kept as it is. So groups that
+        are merged or split after a preview change nothing in its job.
         """
         return replace(self, filter=self.matching) if as_of is None else replace(self, matching=self.filter)
 
@@ -58,11 +59,11 @@ class CheckedFilter:
 
     @property
     def reads_bodies(self) -> bool:
-        """Tell whether one row may take long: a pattern has to match it, or a word is looked for in its payload."""
+        """Tell whether one row may take long, because a pattern or a word is searched in its payload or error."""
         return bool(self.matching.patterns) or any(term.key == "text" for term in self.terms)
 
     def too_slow(self) -> FilterError:
-        """Return the mistake to report when a few messages already took too long: a pattern, where there is one."""
+        """Return the error for a search that took too long on few messages: it marks the pattern, if there is one."""
         if self.matching.patterns:
             return self.matching.patterns[0].error("This pattern takes too long to match.", EXAMPLE_PATTERN)
         message = "This takes too long to look for."
@@ -74,8 +75,8 @@ def check_filter(
 ) -> CheckedFilter:
     """Read a filter for the rows of all `targets`. Each pattern costs one statement, and naming a fingerprint another.
 
-    Raises `FilterError` for text that does not read, a key that a target cannot answer, and a pattern that PostgreSQL
-    cannot read.
+    Raises `FilterError` for text that cannot be parsed, a key that a target cannot answer, and a pattern that
+    PostgreSQL cannot read.
     """
     read = parse(given) if isinstance(given, str) else given
     for target in targets:
@@ -86,9 +87,9 @@ def check_filter(
 
 
 def check_patterns(read: Filter) -> None:
-    """Raise `FilterError` at the first pattern that PostgreSQL cannot read. A statement for each; none without.
+    """Raise `FilterError` at the first pattern that PostgreSQL cannot read. One statement for each pattern.
 
-    PostgreSQL's dialect is its own, so nothing else judges a pattern.
+    Only PostgreSQL can check a pattern, because its regular expressions are a dialect of their own.
     """
     for pattern in read.patterns:
         try:
@@ -107,12 +108,12 @@ def everything(reach: Reach = EVERYTHING) -> CheckedFilter:
 
 
 def stored_filter(text: str) -> CheckedFilter:
-    """Read the text of a plan or a job, which was checked when it was made and selects what it selected then."""
+    """Parse the text that a plan or a job keeps. It was checked when the job was made, and names all fingerprints."""
     read = parse(text)
     return CheckedFilter(read, read)
 
 
 def _why(error: DataError) -> str:
-    """Return what the server says behind its own first words."""
+    """Return the reason in the server's error, without the general words before its first colon."""
     said = error.__cause__.diag.message_primary if isinstance(error.__cause__, psycopg.Error) else None
     return f": {said.partition(': ')[2]}" if said and ": " in said else ""

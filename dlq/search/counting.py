@@ -1,7 +1,7 @@
 """Counts in bounded time: exact if the time is enough, else a lower bound.
 
-A count is read through a cursor in growing portions under one time limit, so that when the time is over what
-was found until then is still known.
+A count is read through a cursor in growing portions under one time limit. When the time is over, the rows that were
+counted before are still known.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BoundedCount:
     exact: bool
 
     def __str__(self) -> str:
-        """Return the number as people read it: `42`, `10,000+`, `more than 99`, or `unknown` for want of time."""
+        """Return the number for people: `42`, `10,000+`, `more than 99`, or `unknown` when no row was read in time."""
         if self.exact:
             return f"{self.number:,}"
         if self.number > COUNT_LIMIT:
@@ -43,7 +43,7 @@ class BoundedCount:
 
 @dataclass
 class Survey:
-    """Survey of what was counted: where the dead letters died, and how many were redriven before."""
+    """Survey of the counted dead letters: their source queues, and how many were redriven before."""
 
     count: BoundedCount
     sources: Counter[str] = field(default_factory=Counter)

@@ -22,7 +22,7 @@ SLICE_ROWS = 5_000
 
 
 class Sort(StrEnum):
-    """Order of dead letters. An index serves each, so that the deepest page costs what the first does."""
+    """Order of dead letters. Each order has an index, so the last page costs no more than the first."""
 
     NEWEST = "-failed"
     OLDEST = "failed"

@@ -19,7 +19,7 @@ from queues.dead_letters.rows import live_fingerprints
 
 MAX_EXPLANATIONS = 3
 MAX_NAMES = 1_000
-"""Names that a misspelled one is compared with."""
+"""Limit of names with which a misspelled name is compared."""
 MAX_COMPARED = 100
 """Characters of a name."""
 
@@ -36,7 +36,7 @@ class Explanation:
 
 
 def explain(filter: CheckedFilter, place: Place) -> list[Explanation]:
-    """Return why the filter may find nothing, at most MAX_EXPLANATIONS sentences; none where no term is to blame."""
+    """Explain why the filter may find nothing: at most MAX_EXPLANATIONS sentences, each about one term."""
     said: list[Explanation] = []
     for term in filter.filter.terms:
         look = _LOOKS.get(term.key)
@@ -70,7 +70,7 @@ def _classes(filter: Filter, term: Term, place: Place) -> list[Explanation]:
 
 
 def _words(filter: Filter, term: Term, place: Place) -> list[Explanation]:
-    """Compare with classes and queues that do not have the word; a number may be a message in another state."""
+    """Suggest classes and queues with a similar name; a number may be the id of a message in another state."""
     classes = {one.rpartition(".")[2] for one in newest_classes(place)}
     known = [*sorted(classes), *(row[0] for row in read_in_time(names.queues("", place.reach, MAX_NAMES)))]
     unknown = [one for one in term.literals if not any(one.lower() in name.lower() for name in known)]
@@ -102,7 +102,7 @@ def _numbered(text: str) -> Explanation:
 
 
 def _meaning(filter: Filter, term: Term, text: str, sentence: str, known: Sequence[str]) -> Explanation:
-    """Say what was probably meant: a name that has the text in it, or else the nearest in spelling."""
+    """Suggest the name that was probably meant: one that contains the text, or else the most similar one."""
     meant = next((one for one in known if text.lower() in one.lower()), None) or _nearest(text, known)
     if meant is None or meant == text:
         return replace(_numbered(text), sentence=sentence)

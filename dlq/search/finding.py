@@ -1,13 +1,13 @@
 """Finding dead letters: one SQL query for what a filter selects, shared by pages, counts and jobs.
 
-The rows come in the order of their ids, which is the order they died in, from whichever index gives that order:
+The rows are sorted by their ids, which is the order of failure. The filter decides which indexes are read:
 
-- a filter that names queues, classes or fingerprints reads the index of each, and merges what they give: for a queue
-  two indexes, one for those that died there and one for those it holds, since no index has the order of both;
-- a filter with `name:` reads the indexes of the few queues, classes and ids that have such a name;
-- a filter that looks for a value inside the payload first gathers what the GIN index finds, as long as that is
-  little: the planner takes every value for a common one and would rather walk through everything;
-- any other walks along the primary key; for a reach of some queues only, along the index of each of those.
+- For queues, classes or fingerprints, the index of each value is read, and the results are merged. A queue needs two
+  indexes: of dead letters that died in the queue, and of those that the queue holds. No index has the order of both.
+- For `name:`, the indexes of the few queues, classes and ids with such a name are read.
+- For a value inside the payload, the matches of the GIN index are gathered first, if they are few. The planner takes
+  every value for a common one, and would read all rows instead.
+- Any other filter reads along the primary key; with a reach of some queues, along the index of each queue.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from queues.dead_letters.ids import Order, Span
 
 
 def find(filter: CheckedFilter, as_of: datetime, span: Span | None = None) -> Search:
-    """Return a search for what the filter selects, ages counted up to `as_of`; look up the names in it."""
+    """Return a search for the rows that the filter selects, and look up its names. Ages count up to `as_of`."""
     search = Search(filter, as_of, span or Span(), filter.terms)
     found = anchors.of(filter.terms)
     if found is None:
@@ -38,17 +38,17 @@ def find(filter: CheckedFilter, as_of: datetime, span: Span | None = None) -> Se
 
 @dataclass(frozen=True)
 class Search:
-    """Search made by `find`. `rest` are the terms but the one that the anchors stand for."""
+    """Search made by `find`. `rest` are the terms of the filter without the one that the anchors replace."""
 
     filter: CheckedFilter
     as_of: datetime
     span: Span
     rest: tuple[Term, ...]
     anchors: tuple[Anchor, ...] | None = None
-    """Values of indexed columns, of which a row has one; None where no index narrows the search."""
+    """Values of indexed columns; a row must have one of them. None: no index narrows the search."""
 
     def within(self, span: Span) -> Search:
-        """Return this search among the ids of another span."""
+        """Return the same search in another span of ids."""
         return replace(self, span=span)
 
     def ids(self, limit: int, order: Order) -> Query:
@@ -59,18 +59,18 @@ class Search:
         return self._walked(limit, order)
 
     def ids_within(self, limit: int, order: Order = Order.OLDEST_FIRST) -> Query:
-        """Select at most `limit` ids in a narrow span: what matches elsewhere is never looked at."""
+        """Select at most `limit` ids in a narrow span, without gathering matches outside of the span first."""
         return self._walked(limit, order)
 
     def _walked(self, limit: int, order: Order, when: LiteralString = "true") -> Query:
-        """Read each anchor by itself: only then the planner knows which of them has few rows."""
+        """Read each anchor in its own branch, because the planner then knows which of them has few rows."""
         if self.anchors is None:
             return self._branch(when, None, limit, order)
         branches = [self._branch(when, anchor, limit, order) for anchor in self.anchors]
         return id_queries.merged(branches, limit, order) if branches else id_queries.NONE
 
     def _branch(self, when: LiteralString, anchor: Anchor | None, limit: int, order: Order) -> Query:
-        """Read the rows of an anchor, or all; for a reach of some queues by the index of each of these."""
+        """Read the rows of an anchor, or all rows. With a reach of some queues, the index of each queue is read."""
         anchored: LiteralString = when if anchor is None else f"{when} and {anchor[0]} = %s"
         values = [] if anchor is None else [anchor[1]]
         reach = self.filter.reach

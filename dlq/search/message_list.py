@@ -1,4 +1,4 @@
-"""A page of the messages of one queue, by where they stand."""
+"""A page of the messages of one queue in one state."""
 
 from __future__ import annotations
 

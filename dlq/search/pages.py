@@ -1,10 +1,10 @@
-"""Pages of a list of any length: where each begins and ends, without a number of pages.
+"""Pages of a list of any length, by cursors instead of page numbers.
 
-Cursors are opaque text for an address. A page begins right after, or ends right before, the row a cursor names,
-so the deepest page costs what the first does.
+Cursors are opaque text for an address. A page begins right after, or ends right before, the row that a cursor names,
+so the last page costs no more than the first.
 
-Rows are read in time: all at once or, when that takes too long, the nearest first. In the second case a slice of the
-nearest rows is looked at, then twice as many, and so on while time lasts.
+Reading has a time limit. All rows are read at once; when that takes too long, a slice of the nearest rows is read,
+then a slice twice as large, and so on until the time is over.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class PagePosition:
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """Rows in the order shown. `before` and `after` are cursors, empty where there is nothing more.
+    """Rows in the order of display. `before` and `after` are cursors, empty when there are no more rows.
 
-    `searched_to` is set when time ran out: nothing beyond that moment was looked at, and the cursor in the
-    direction of reading leads on from there.
+    `searched_to` is set when the time was over: rows beyond that time were not read, and the cursor in the direction
+    of reading continues there.
     """
 
     rows: Sequence[Row] = ()
@@ -57,7 +57,7 @@ class Page(Generic[Row]):
 
 
 def page_of(found: Sequence[Row], size: int, place: PagePosition, cursors: Sequence[str]) -> Page[Row]:
-    """A page from up to `size` + 1 rows in the direction of reading, with the cursor of each."""
+    """Make a page from up to `size` + 1 rows in the direction of reading, and the cursor of each row."""
     rows, marks = list(found[:size]), list(cursors[:size])
     more = len(found) > size
     if place.backwards:
@@ -80,13 +80,13 @@ class Sliceable(Protocol):
         """Read at most `limit` rows behind `start`, up to `end`."""
 
     def nth(self, start: Mark, number: int) -> Mark | None:
-        """Return the mark of a row at a position behind `start`, whether it matches or not."""
+        """Return the mark of the row that is `number` rows after `start`, counting rows that do not match too."""
 
 
 def read_in_time(
     source: Sliceable, start: Mark, limit: int, slice_rows: int
 ) -> tuple[list[tuple[Any, ...]], Mark | None]:
-    """Return rows, and the mark at which time ran out, if it did. Raises `OutOfTime` when one row takes too long."""
+    """Return rows, and the mark where the time was over, or None. Raises `OutOfTime` when one row takes too long."""
     try:
         with time_limit(LIST_MILLISECONDS):
             return source.rows(start, source.last, limit), None

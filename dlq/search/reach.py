@@ -20,7 +20,7 @@ from queues.reach import SYSTEM_TENANT, QueueIdentity, Reach
 
 AnyJob = TypeVar("AnyJob", Redrive, Deletion, Purge, Undo, Plan, Job)
 MAX_NAMED = 100
-"""Queues that a job is held to by their names."""
+"""Limit of queues that are named in the filter of a job to keep it within a reach."""
 
 
 def place_of(queue: Queue) -> QueueIdentity:
@@ -30,9 +30,9 @@ def place_of(queue: Queue) -> QueueIdentity:
 
 
 def held_to(reach: Reach, filter: Filter) -> Filter:
-    """Return the filter with terms that hold it to a reach, for a job that runs without its author.
+    """Return the filter with terms that limit it to a reach, for a job that runs without its author.
 
-    Raises `InvalidArgument` when that takes too many names, or leaves nothing.
+    Raises `InvalidArgument` when that needs more than MAX_NAMED queues, or when no queue is left.
     """
     if reach.is_everything:
         return filter
@@ -49,7 +49,7 @@ def held_to(reach: Reach, filter: Filter) -> Filter:
 
 
 def _reached_names(reach: Reach, filter: Filter) -> list[str]:
-    """Return the reached queues among those that the filter names and the sources of named dead-letter queues."""
+    """Return the queues within reach that the filter names, or whose dead-letter queue it names."""
     queues = Queue.objects.filter(reach.among(), is_dead_letter_queue=False)
     for term in _named(filter):
         kept = Queue.objects.filter(name__in=term.literals, is_dead_letter_queue=True)
@@ -62,7 +62,7 @@ def _named(filter: Filter) -> list[Term]:
 
 
 class JobReach:
-    """Jobs within one reach; each queue is looked up once, so that many jobs can be asked for."""
+    """Check of jobs against one reach. Each queue is looked up once for any number of jobs."""
 
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
@@ -70,14 +70,14 @@ class JobReach:
         self._shared: dict[str, bool] = {}
 
     def has(self, names: Collection[str]) -> bool:
-        """Tell whether all queues of these names are reached. A deleted queue is reached by everything only."""
+        """Tell whether all queues of these names are within reach. Only a reach of everything has deleted queues."""
         if self._reach.has_all_tenants:
             return self._reach.is_everything or not _touches_system(names)
         self._learn([name for name in names if name not in self._reached])
         return all(self._reached[name] for name in names)
 
     def has_tenant(self, name: str) -> bool:
-        """Tell whether a queue of the tenant may be reached, so that its name may be shown."""
+        """Tell whether a queue of the tenant may be within reach, so that the tenant's name may be shown."""
         return self._reach.touches_tenant(name)
 
     def sees(self, job: Job | Plan) -> bool:
@@ -90,13 +90,13 @@ class JobReach:
         if isinstance(job, Purge):
             return self.has([job.queue_name]) and not self._shared[job.queue_name]
         if isinstance(job, Redrive | Plan) and job.staging_id is not None:
-            return False  # a queue of the archive may have been another's, of the same name
+            return False  # an archived queue of this name may have belonged to another tenant
         if isinstance(job, Redrive | Deletion | Plan):
             return self.has(_queues_named(job)) and any(self._binds(term) for term in _binding(job.filter_text))
         return False
 
     def _binds(self, term: Term) -> bool:
-        """Tell whether all that the term admits died in queues within reach."""
+        """Tell whether all dead letters that the term selects died in queues within reach."""
         if not all(isinstance(value, Literal) for value in term.values):
             return False
         if term.key == "tenant":
@@ -132,7 +132,7 @@ class JobThing:
 
 
 def seen_among(reach: Reach, jobs: Iterable[AnyJob]) -> list[AnyJob]:
-    """Return those of the jobs that are within reach. Their queues are asked for together."""
+    """Return the jobs that are within reach. The queues of all jobs are looked up together."""
     known, listed = JobReach(reach), list(jobs)
     known.has({name for job in listed for name in _all_named(job)})
     return [job for job in listed if known.sees(job)]
@@ -149,7 +149,7 @@ def _queues_named(job: Redrive | Deletion | Plan) -> list[str]:
 
 
 def _all_named(job: Job | Plan) -> list[str]:
-    """Every queue that seeing the job asks about."""
+    """Return the queues that `JobReach.sees` checks for this job."""
     if isinstance(job, Purge):
         return [job.queue_name]
     if not isinstance(job, Redrive | Deletion | Plan):
@@ -159,7 +159,7 @@ def _all_named(job: Job | Plan) -> list[str]:
 
 
 def _binding(filter_text: str) -> list[Term]:
-    """The terms that hold a job to some queues."""
+    """Return the terms that limit a job to some queues or tenants."""
     try:
         filter = parse(filter_text)
     except FilterError:  # a filter of an earlier version

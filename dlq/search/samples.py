@@ -1,6 +1,6 @@
 """Samples for suggestions: the newest messages of a list, and what their payloads and attributes hold.
 
-What is taken from a sample is common, and never the result of a search. A sample that takes too long is empty.
+A sample shows common values, and is never the result of a search. A sample that takes too long is empty.
 """
 # ruff: noqa: S608 - statements are put together from literals of this package; what people typed is bound
 
@@ -28,7 +28,7 @@ SAMPLE_DOCUMENTS = 50
 LARGEST_DOCUMENT_BYTES = 32_768  # as stored; a larger one is not looked into
 DEEPEST = 6
 ELEMENTS = 5  # of a list
-MILLISECONDS = 1_000  # for a look at a sample, which takes a few
+MILLISECONDS = 1_000  # limit for reading a sample, which usually takes a few
 COLUMNS: Mapping[str, LiteralString] = {"payload": "payload", "attr": "attributes"}
 """Columns with documents, by key. Their values may be masked."""
 
@@ -40,22 +40,22 @@ class Place:
     target: Target = Target.DEAD_LETTER
     queue_id: int | None = None
     reach: Reach = EVERYTHING
-    """Whose names and dead letters are offered from."""
+    """Only names and dead letters of these queues are suggested."""
 
 
 def newest(place: Place, most: int) -> Query:
-    """The newest dead letters within reach, by their ids."""
+    """Select the ids of the newest dead letters within reach."""
     return find(everything(place.reach), timezone.now()).ids(most, Order.NEWEST_FIRST)
 
 
 def leaves_of(key: str, place: Place, masked: Rules) -> Iterable[tuple[Path, Any]]:
-    """Return every scalar in the newest documents, with its path, as it may be shown."""
+    """Yield every scalar of the newest documents with its path. Masked values are left out."""
     for document in _documents(key, place, masked):
         yield from _leaves(document)
 
 
 def _leaves(document: Any, path: Path = ()) -> Iterable[tuple[Path, Any]]:
-    """Every scalar with its path, not too deep; of a list only what stands at its beginning."""
+    """Yield every scalar with its path, down to DEEPEST steps; of a list only the first ELEMENTS."""
     if isinstance(document, dict) and len(path) < DEEPEST:
         for name, member in document.items():
             yield from _leaves(member, (*path, name))
@@ -67,7 +67,7 @@ def _leaves(document: Any, path: Path = ()) -> Iterable[tuple[Path, Any]]:
 
 
 def _documents(key: str, place: Place, masked: Rules) -> list[Any]:
-    """The newest payloads or attributes, as they may be shown: attributes may quote what is masked of the payload."""
+    """Return the newest payloads or attributes, masked. Attributes may quote masked values of the payload."""
     column = COLUMNS[key]
     if place.target is Target.DEAD_LETTER:
         sample = dead_letter_rows.documents(newest(place, SAMPLE_DOCUMENTS))
@@ -89,7 +89,7 @@ def _shown(key: str, document: Any, payload: str | None, masked: Rules) -> Any:
 
 
 def read_in_time(query: Query) -> list[tuple[Any, ...]]:
-    """Read the rows of a query; none when it takes too long."""
+    """Read the rows of a query; no rows when it takes too long."""
     try:
         with time_limit(MILLISECONDS):
             return query.rows()

@@ -1,7 +1,7 @@
 """Filters that people save under a name, for themselves or for all users.
 
-A saved filter is text that is read at each use, so that one whose key is gone shows its mistake like any other
-filter. Only the owner changes a filter, or an administrator.
+A saved filter is text that is parsed at each use. When a key no longer exists, the filter shows the mistake like any
+other filter. Only the owner changes a filter, or an administrator.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SavedFilter(models.Model):
 
     @property
     def mistake(self) -> FilterError | None:
-        """Return what is wrong with it by now, if anything is."""
+        """Return the error of the filter if it cannot be parsed any more."""
         try:
             parse(self.text)
         except FilterError as error:
@@ -57,12 +57,12 @@ class SavedFilter(models.Model):
 
     @property
     def keys(self) -> set[str]:
-        """Return what it asks for; every key when it cannot be read any more."""
+        """Return the keys of the filter; all keys when it cannot be parsed any more."""
         return set(KEYS) if self.mistake else {term.key for term in parse(self.text).terms}
 
 
 def seen_by(person: str, page: str | None = None) -> list[SavedFilter]:
-    """Return the filters of a person, then the shared ones of others; of all pages when none is given. One query."""
+    """Return the filters of a person, then the shared ones of others, for one page or for all pages. One query."""
     found = SavedFilter.objects.filter(Q(owner=person) | Q(shared=True))
     if page is not None:
         found = found.filter(page=page)
@@ -149,7 +149,7 @@ def _text(text: str, page: str) -> str:
 
 
 def _check_keys(filter: Filter, page: str) -> None:
-    """Refuse keys that no list of the page answers."""
+    """Refuse keys that none of the page's lists can answer."""
     places = {Target.DEAD_LETTER} if page == SavedFilter.Page.DEAD_LETTERS else set(Target) - {Target.DEAD_LETTER}
     for term in filter.terms:
         if not places & set(KEYS[term.key].targets):

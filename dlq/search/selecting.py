@@ -16,32 +16,32 @@ from queues.database.time_limits import OutOfTime, local_settings, time_limit
 from queues.dead_letters.ids import Order, Span, newest_id, next_id
 from queues.errors import InvalidArgument
 
-# Ids that one look covers, found or not: a filter that matches nothing for long must not hold a transaction.
+# Ids that one query covers, whether they match or not: a filter with few matches must not hold a transaction for long.
 WINDOW_IDS = 5_000
 # After this many seconds without a match a batch ends empty, and the job shows its progress.
 SEARCH_SECONDS = 0.2
-PATTERN_MILLISECONDS = 8_000  # for one window, by a filter with a pattern or a word: less than a lease
+PATTERN_MILLISECONDS = 8_000  # for one window, if the filter has a pattern or a word; shorter than a lease
 SOURCES_NAMED = 20
-# Every window is read from an index in its own order. The statistics would mislead the planner: they lack the newest
-# dead letters, and the gaps that a redrive leaves.
+# Every window is read from an index in the order of ids. The planner's statistics are wrong here: they do not know
+# the newest dead letters, and the gaps that a redrive leaves.
 IN_INDEX_ORDER = {"enable_bitmapscan": "off", "enable_seqscan": "off", "enable_sort": "off"}
 
 
 @dataclass(frozen=True)
 class NextIds:
-    """The next dead letters of a job, oldest first, and the cursor behind them."""
+    """The next dead letters of a job, oldest first, and the cursor after them."""
 
     ids: Sequence[int]
     cursor: int
 
 
 def bound_below(upper_bound: int) -> int:
-    """Return the highest id below all dead letters up to a bound: a walk begins behind it."""
+    """Return the id after which a job begins to read: the highest id below the first dead letter up to a bound."""
     return (next_id(Span(0, upper_bound), Order.OLDEST_FIRST) or upper_bound + 1) - 1
 
 
 def freeze(job: Selection, filter: CheckedFilter, upper_bound: int, as_of: datetime | None) -> None:
-    """Fill in what a new job selects: the filter in canonical text, its bounds, and what it would find now."""
+    """Set the selection of a new job: the filter as canonical text, the bounds, the count and the source queues."""
     if upper_bound < 0:
         raise InvalidArgument("upper_bound must be the id of a dead letter", "upper_bound")
     filter, now = filter.frozen(as_of), database_now()
@@ -54,7 +54,7 @@ def freeze(job: Selection, filter: CheckedFilter, upper_bound: int, as_of: datet
 
 
 def next_ids(job: Selection, limit: int) -> NextIds:
-    """The next dead letters that the job is to take, and no more than `limit` of them."""
+    """Return the next dead letters of the job, at most `limit`."""
     search = find(stored_filter(job.filter_text), job.as_of)
     cursor, ends_at = job.cursor, time.monotonic() + SEARCH_SECONDS
     with local_settings(**IN_INDEX_ORDER):
@@ -68,7 +68,7 @@ def next_ids(job: Selection, limit: int) -> NextIds:
 
 
 def _ids(search: Search, limit: int) -> list[int]:
-    """Return the ids in one window. Raises `FilterError` where a pattern or a word takes too long."""
+    """Return the ids in one window. Raises `FilterError` when a pattern or a word takes too long."""
     query = search.ids_within(limit)
     if not search.filter.reads_bodies:
         return [row[0] for row in query.rows()]

@@ -1,7 +1,7 @@
 """Suggestions from the data for a filter being typed: names, causes, and paths and values from payloads.
 
-Names come from their own small tables, everything else from a sample of the newest messages. What takes too long is not
-offered.
+Names come from their own small tables, everything else from a sample of the newest messages. A query that takes too
+long gives no suggestions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SAMPLED: Mapping[str, LiteralString] = {
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Text to insert for the characters from `start` to `end`; `goes_on` says that more is to be typed behind it."""
+    """Text that replaces the characters from `start` to `end`; `goes_on` says that more must be typed after it."""
 
     insert: str
     help: str
@@ -53,10 +53,10 @@ class Suggestion:
 def suggest(
     text: str, cursor: int, place: Place, *, see_payloads: bool, masked: Rules = NOTHING_MASKED
 ) -> list[Suggestion]:
-    """Suggest what may stand at the cursor, the likeliest first, and nothing `masked`; a few quick queries at most."""
+    """Suggest words for the cursor, the most likely first, without `masked` values. At most a few quick queries."""
     try:
         Scanner(text)
-    except FilterError:  # too long, or nothing that a database could look for
+    except FilterError:  # too long, or with characters that PostgreSQL cannot store
         return []
     cursor = min(max(cursor, 0), len(text))
     typed = complete(text, cursor, place.target)
@@ -78,7 +78,7 @@ def suggest(
 
 
 def _values(written: str, prefix: str, place: Place, see_payloads: bool, masked: Rules) -> list[tuple[str, str]]:
-    """Values of a key, as `-payload.a` or `queue`; none for what cannot be read."""
+    """Return (value, help) for a key as it was typed, such as `-payload.a` or `queue`; none if it is not a key."""
     try:
         [term] = parse(f"{written}:*" if written.partition(".")[2] else f"{written}:x").terms
     except (FilterError, ValueError):
@@ -97,7 +97,7 @@ def _values(written: str, prefix: str, place: Place, see_payloads: bool, masked:
 
 
 def _fingerprints(part: str, place: Place, see_errors: bool) -> list[tuple[str, str]]:
-    """Fingerprints of the newest dead letters, each with its class and, if it may be seen, an error."""
+    """Return (fingerprint, class) of the newest dead letters, with an error too if the reader may see errors."""
     if place.target is not Target.DEAD_LETTER:
         return []
     rows = read_in_time(dead_letter_rows.fingerprints_of(newest(place, SAMPLE_ROWS), part, MAX_OFFERED))
@@ -119,13 +119,13 @@ def _named(part: str, place: Place) -> list[tuple[str, str, str]]:
 
 
 def newest_classes(place: Place) -> list[str]:
-    """The classes of the newest dead letters, the commonest first."""
+    """Return the error classes of the newest dead letters, the most frequent first."""
     query = _query("class", "", place, MAX_CLASSES)
     return [row[0] for row in read_in_time(query) if row[0]] if query else []
 
 
 def _query(key: str, prefix: str, place: Place, limit: int = MAX_OFFERED) -> Query | None:
-    """Return names, or what a column of the newest dead letters holds, the commonest first."""
+    """Return a query for names, or for the values of a column of the newest dead letters, the most frequent first."""
     if key == "queue":
         return names.queues(prefix, place.reach, MAX_OFFERED)
     if key == "tenant":
@@ -141,7 +141,7 @@ def _query(key: str, prefix: str, place: Place, limit: int = MAX_OFFERED) -> Que
 
 
 def _paths(prefix: str, place: Place, masked: Rules) -> list[tuple[str, str]]:
-    """Paths that begin like `payload.ord`; none while no key with a path is being typed."""
+    """Return (path, example) for paths that begin like `payload.ord`; none while no key with a path is typed."""
     key = prefix.partition(".")[0].lower()
     if key not in COLUMNS or "." not in prefix:
         return []

@@ -16,7 +16,7 @@ from queues.errors import GroupNotFound, InvalidArgument, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
 from signalbox.calls.consumer_groups import GroupChange, Moved, Point
-from signalbox.calls.streams import Place
+from signalbox.calls.streams import PartitionPreview, Place
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,11 @@ def configure_stream(name: str, settings: Mapping[str, Any], *, actor: str, reas
         return get_stream(name)
 
 
+def preview_partitions(name: str, partitions: int) -> PartitionPreview:
+    """Compute what more partitions would do, without changing anything."""
+    return client().preview_partitions(name, partitions)
+
+
 def delete_stream(name: str, *, actor: str, reason: str) -> None:
     """Delete a closed stream with its messages and groups, for good. InvalidArgument says what is in the way."""
     with transaction.atomic(), audit.acting(actor, reason):
@@ -202,11 +207,17 @@ def rename_stream(name: str, new_name: str, *, actor: str, reason: str, details:
 
 
 def append(
-    stream: str, payload: object, *, actor: str, attributes: Mapping[str, Any] | None = None, key: str | None = None
+    stream: str,
+    payload: object,
+    *,
+    actor: str,
+    attributes: Mapping[str, Any] | None = None,
+    key: str | None = None,
+    deduplication_id: str | None = None,
 ) -> Place:
     """Append one message by hand and record it in the audit, or do neither; returns its place."""
     with transaction.atomic():
-        place = client().append(stream, payload, key=key, attributes=attributes)
+        place = client().append(stream, payload, key=key, attributes=attributes, deduplication_id=deduplication_id)
         where = {"partition": place.partition, "position": place.position}
         audit.record(actor, "stream.append", details={"stream": stream, **where})
         return place

@@ -28,8 +28,10 @@ COUNT = "usage, select, update"
 
 _MADE = "queue_id, name, tenant_id, is_dead_letter_queue, retention_seconds"
 _SETTINGS = ", ".join(SETTINGS)
-_RETAINED = "retention_seconds, retention_bytes, retention_messages, compaction"
-_STREAM_SETTINGS = f"{_RETAINED}, max_payload_bytes, closed, alert_group_lag_seconds"
+_STREAM_SETTINGS = (
+    "retention_seconds, retention_bytes, retention_messages, compaction,"
+    " dedup_window_seconds, max_payload_bytes, closed, alert_group_lag_seconds"
+)
 _GROUP_SETTINGS = "filter, conditions, negated, queue_window, delay_seconds, paused"
 
 #: Table -> privileges that sending, receiving, settling, purging and configuring queues need.
@@ -107,6 +109,7 @@ STREAMS: Mapping[str, str] = {
     "group_partition": "select, insert, update",
     "staged_write": ALL,
     "stream": f"select, insert, update ({_STREAM_SETTINGS})",
+    "stream_dedup": ADD,
     "stream_message": ADD,
     "stream_partition": READ,
     "write_ledger": "select, insert, update",
@@ -148,7 +151,11 @@ MESSAGE_FUNCTIONS = (
     "_trash_batch_of_purge(text, text[], double precision)",
     "_note_purge(bigint, text, text[], bigint, bigint)",
 )
-STREAM_FUNCTIONS = ("_ensure_stream_segments(integer)", "_equip_stream(integer, integer)")
+STREAM_FUNCTIONS = (
+    "_ensure_stream_segments(integer)",
+    "_equip_stream(integer, integer)",
+    "_add_partitions(integer, integer)",
+)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,19 @@ class Place(NamedTuple):
     position: int
 
 
+class PartitionPreview(NamedTuple):
+    """The effect of more partitions on a stream that has `present` of them.
+
+    All `groups` would read the new ones, and `moved_keys` is the share of keys whose new messages would go to another
+    partition. `unread` counts the messages that the groups have not read yet.
+    """
+
+    present: int
+    groups: int
+    moved_keys: float
+    unread: int
+
+
 @dataclass(frozen=True, slots=True)
 class StreamInfo:
     """A stream with its settings."""
@@ -60,12 +73,28 @@ configure_stream: Function[int] = Function(
     "configure_stream", "name text, settings jsonb", only_value, requests=_request_configure
 )
 
+
+def _request_preview(wanted: Mapping[str, Any]) -> Requests[PartitionPreview]:
+    members = document({"partitions": given(wanted["partitions"])})
+    answer = yield Request("POST", address("streams", wanted["stream"], ":preview-partitions"), members)
+    return PartitionPreview(*(answer.document[wire_names.camel(name)] for name in PartitionPreview._fields))
+
+
+preview_partitions: Function[PartitionPreview] = Function(
+    "preview_partitions",
+    "stream text, partitions integer",
+    lambda rows: PartitionPreview(*rows[0]),
+    ", ".join(PartitionPreview._fields),
+    _request_preview,
+)
+
 _SETTINGS = (
     "partitions",
     "retention_seconds",
     "retention_bytes",
     "retention_messages",
     "compaction",
+    "dedup_window_seconds",
     "max_payload_bytes",
     "closed",
     "alert_group_lag_seconds",
@@ -76,7 +105,7 @@ def list_streams(prefix: str) -> Call[list[StreamInfo]]:
     return Call(
         """
         select s.stream_id, s.name, t.name, s.partitions, s.retention_seconds, s.retention_bytes, s.retention_messages,
-          s.compaction, s.max_payload_bytes, s.closed, s.alert_group_lag_seconds
+          s.compaction, s.dedup_window_seconds, s.max_payload_bytes, s.closed, s.alert_group_lag_seconds
         from signalbox.stream s
         join signalbox.tenant t using (tenant_id)
         where starts_with(s.name, %(prefix)s::text)
@@ -110,6 +139,16 @@ _APPEND_BATCH = statement(
     "stream text, payloads jsonb[], attributes jsonb[], keys text[], trace_ids text[]",
     "partition, position",
 )
+_DEDUPLICATED = statement(
+    "append_deduplicated",
+    "stream text, payload jsonb, deduplication_id text, attributes jsonb, key text, trace_id text",
+    "partition, position",
+)
+_BATCH_DEDUPLICATED = statement(
+    "append_batch_deduplicated",
+    "stream text, payloads jsonb[], deduplication_ids text[], attributes jsonb[], keys text[], trace_ids text[]",
+    "partition, position",
+)
 
 
 def append(
@@ -119,13 +158,14 @@ def append(
     attributes: Mapping[str, object] | None,
     trace_id: str | None,
     content_type: str | None = None,
+    deduplication_id: str | None = None,
 ) -> Call[Place]:
     text, own = encode_payload(payload, attributes, arguments.optional_text("content_type", content_type))
     marked = carried(own, None)
     return Call(
-        _APPEND,
+        _APPEND if deduplication_id is None else _DEDUPLICATED,
         {
-            **arguments.checked(stream=stream, key=key),
+            **arguments.checked(stream=stream, key=key, deduplication_id=deduplication_id),
             "payload": text,
             "attributes": encode_attributes(marked),
             "trace_id": arguments.optional_text("trace_id", trace_id) or trace_id_of(marked),
@@ -147,6 +187,7 @@ def _message_members(message: Mapping[str, Any]) -> dict[str, str | None]:
         "key": given(message["key"]),
         "attributes": message["attributes"],
         "traceId": given(message["trace_id"]),
+        "deduplicationKey": given(message["deduplication_id"]),
     }
 
 
@@ -161,6 +202,7 @@ def append_batch(
     attributes: Sequence[Mapping[str, object] | None] | None,
     trace_ids: Sequence[str | None] | None,
     content_types: Sequence[str | None] | None = None,
+    deduplication_ids: Sequence[str | None] | None = None,
 ) -> Call[list[Place]]:
     none = [None] * len(payloads)
     column = arguments.column(
@@ -170,8 +212,9 @@ def append_batch(
     texts, own = encode_payloads(payloads, column, types)
     marked = [carried(attribute, None) for attribute in own or none]
     traces = arguments.column("trace_ids", trace_ids or [None] * len(marked), len(payloads), arguments.optional_text)
+    ids = arguments.column("deduplication_ids", deduplication_ids or none, len(payloads), arguments.optional_text)
     return Call(
-        _APPEND_BATCH,
+        _APPEND_BATCH if each_or_none(ids) is None else _BATCH_DEDUPLICATED,
         {
             "stream": arguments.text("stream", stream),
             "payloads": texts,
@@ -179,6 +222,7 @@ def append_batch(
                 encode_attributes(attribute, f"attributes[{index}]") for index, attribute in enumerate(marked)
             ),
             "keys": None if keys is None else arguments.column("keys", keys, len(payloads), arguments.optional_text),
+            "deduplication_ids": each_or_none(ids),
             "trace_ids": each_or_none(trace or trace_id_of(one) for trace, one in zip(traces, marked, strict=True)),
         },
         lambda rows: [Place(*row) for row in rows],
@@ -186,13 +230,21 @@ def append_batch(
     )
 
 
+_COLUMNS = {
+    "key": "keys",
+    "attributes": "attributes",
+    "trace_id": "trace_ids",
+    "deduplication_id": "deduplication_ids",
+}
+
+
 def _request_append_batch(batch: Mapping[str, Any]) -> Requests[list[Place]]:
     if not batch["payloads"]:
         return []
     nothing = [None] * len(batch["payloads"])
-    columns = (batch["payloads"], *(batch[name] or nothing for name in ("keys", "attributes", "trace_ids")))
+    columns = (batch["payloads"], *(batch[name] or nothing for name in _COLUMNS.values()))
     messages = [
-        document(_message_members(dict(zip(("payload", "key", "attributes", "trace_id"), values, strict=True))))
+        document(_message_members(dict(zip(("payload", *_COLUMNS), values, strict=True))))
         for values in zip(*columns, strict=True)
     ]
     path, members = address("streams", batch["stream"], "messages", ":batch"), {"messages": array(messages)}

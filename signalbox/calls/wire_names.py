@@ -37,6 +37,7 @@ APPEND_BATCH = {
     "messages": "payloads",
     "body": "payloads",
     "key": "keys",
+    "deduplicationKey": "deduplication_ids",
     "traceId": "trace_ids",
     "contentType": "content_types",
 }

@@ -1,4 +1,4 @@
-"""Streams from a terminal: `signalbox stream create`, `list`, `append`, `read`, `groups`, `seek`."""
+"""Streams from a terminal: `signalbox stream create`, `configure`, `list`, `append`, `read`, `groups`, `seek`."""
 
 from __future__ import annotations
 
@@ -41,6 +41,11 @@ def add_commands(commands: Commands) -> list[argparse.ArgumentParser]:
     parser = _of_one(of_stream, create)
     setting = "a setting, such as partitions=8; may be repeated"
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=setting)
+    parser = _of_one(of_stream, configure)
+    setting = "a setting, such as partitions=8; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=setting)
+    text = "print what more partitions would do, and change nothing"
+    parser.add_argument("--dry-run", action="store_true", help=text)
     prefix = "list only streams whose names begin with TEXT"
     add(of_stream, list_).add_argument("--prefix", default="", metavar="TEXT", help=prefix)
     parser = _of_one(of_stream, append)
@@ -49,6 +54,8 @@ def add_commands(commands: Commands) -> list[argparse.ArgumentParser]:
     add_binary(parser)
     parser.add_argument("--key", metavar="KEY", help="messages with one key are read in their order")
     parser.add_argument("--attributes", metavar="JSON", help="attributes of the message, as a JSON object")
+    deduplication = "deduplication id: a second message with it is not appended; not with --lines"
+    parser.add_argument("--dedup", metavar="ID", dest="deduplication_id", help=deduplication)
     parser = _of_group(of_stream, read)
     parser.add_argument("--max", type=int, default=100, metavar="N", help="maximum number of messages (default 100)")
     parser.add_argument("--wait", type=float, default=0.0, metavar="S", help="seconds to wait for one (default 0)")
@@ -96,6 +103,29 @@ def create(verbs: Verbs, args: argparse.Namespace) -> int:
     return DONE
 
 
+def configure(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Change settings of a stream and print its id.
+
+    With --dry-run, print for a number of partitions: how many there are, groups that would read the new ones, the share
+    of keys that would move, and messages that the groups have not read yet.
+    """
+    settings = settings_of(args.set)
+    if args.dry_run:
+        preview = verbs.preview_partitions(args.stream, _partitions_of(settings))
+        say(args, preview._asdict(), "\t".join(str(value) for value in preview))
+    else:
+        stream_id = verbs.configure_stream(args.stream, settings)
+        say(args, {"stream_id": stream_id, "name": args.stream}, str(stream_id))
+    return DONE
+
+
+def _partitions_of(settings: dict[str, object]) -> int:
+    partitions = settings.get("partitions")
+    if list(settings) != ["partitions"] or not isinstance(partitions, int):
+        raise InvalidArgument("--dry-run previews partitions=NUMBER, and nothing else", field="partitions")
+    return partitions
+
+
 def list_(verbs: Verbs, args: argparse.Namespace) -> int:
     """List streams by name, with tenant and number of partitions. Exit status 3: no stream."""
     listed = verbs.list_streams(args.prefix)
@@ -107,12 +137,19 @@ def list_(verbs: Verbs, args: argparse.Namespace) -> int:
 def append(verbs: Verbs, args: argparse.Namespace) -> int:
     """Append one message, or with --lines each line of standard input, and print partition and position."""
     attributes = None if args.attributes is None else as_json(args.attributes, "attributes")
+    if args.lines and args.deduplication_id is not None:
+        raise InvalidArgument("--dedup is the id of one message: it does not go with --lines", field="deduplication_id")
     payloads = _lines() if args.lines else [payload_of(args)]
     for first in range(0, len(payloads), LINES_TOGETHER):
         batch = payloads[first : first + LINES_TOGETHER]
         count = len(batch)
-        columns = {"keys": [args.key] * count, "attributes": [attributes] * count}
-        for place in verbs.append_batch(args.stream, batch, **columns, content_types=[args.content_type] * count):
+        columns = {
+            "keys": [args.key] * count,
+            "attributes": [attributes] * count,
+            "content_types": [args.content_type] * count,
+            "deduplication_ids": [args.deduplication_id] * count,
+        }
+        for place in verbs.append_batch(args.stream, batch, **columns):
             say(args, place._asdict(), f"{place.partition}\t{place.position}")
     return DONE
 

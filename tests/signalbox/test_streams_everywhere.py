@@ -8,7 +8,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from signalbox import Client, GroupNotFound, InvalidArgument, PayloadTooLarge, Place, StreamClosed, StreamNotFound
+from signalbox import (
+    Client,
+    DeduplicationConflict,
+    GroupNotFound,
+    InvalidArgument,
+    PartitionPreview,
+    PayloadTooLarge,
+    Place,
+    StreamClosed,
+    StreamNotFound,
+)
 from tests.signalbox.flavours import FLAVOURS, client_of
 
 
@@ -56,6 +66,36 @@ def test_from_the_first_message_to_a_seek(verbs, stream):
     assert verbs.create_group(stream, "other", point="time", at=soon) > 0
     assert verbs.drop_group(stream, "other")
     assert not verbs.drop_group(stream, "other")
+
+
+def test_more_partitions_are_previewed_and_only_grow(verbs, stream):
+    verbs.append(stream, 1)
+    assert verbs.preview_partitions(stream, 4) == PartitionPreview(1, 1, 0.75, 1)
+    verbs.configure_stream(stream, {"partitions": 4})
+    assert len(verbs.join_group(stream, "g", "m")) == 4
+    for refused in (
+        lambda: verbs.configure_stream(stream, {"partitions": 3}),
+        lambda: verbs.preview_partitions(stream, 3),
+    ):
+        with pytest.raises(InvalidArgument, match="has 4") as caught:
+            refused()
+        assert caught.value.field == "partitions"
+
+
+def test_a_repeat_has_the_place_of_the_first(verbs, stream):
+    first = verbs.append(stream, {"n": 1}, key="k", deduplication_id="one")
+    assert verbs.append(stream, {"n": 1}, key="k", deduplication_id="one") == first == Place(0, 1)
+    batch = {"keys": ["k", None, None], "deduplication_ids": ["one", None, "two"]}
+    assert verbs.append_batch(stream, [{"n": 1}, 2, 3], **batch) == [Place(0, 1), Place(0, 2), Place(0, 3)]
+    with pytest.raises(DeduplicationConflict, match="position 1 of partition 0"):
+        verbs.append(stream, {"n": 2}, key="k", deduplication_id="one")
+    with pytest.raises(InvalidArgument) as refused:
+        verbs.append_batch(stream, [1, 2], deduplication_ids=["x", "y" * 201])
+    assert str(refused.value.field).startswith("deduplication_id")
+    verbs.configure_stream(stream, {"dedup_window_seconds": 60})
+    (info,) = verbs.list_streams(stream)
+    assert info.settings["dedup_window_seconds"] == 60
+    assert [one.payload for one in verbs.read_stream(stream, "g", "m")] == [{"n": 1}, 2, 3]
 
 
 def test_bytes_are_read_as_they_were_appended(verbs, stream):

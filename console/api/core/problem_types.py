@@ -85,7 +85,8 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
         ),
         "deduplication-conflict": _Words(
             "Another message has this deduplication key",
-            "`firstMessageId` was sent with this key and another body. Give another message another key.",
+            "`firstMessageId`, or the message at the place in `detail`, was sent with this key and another body. Give "
+            "another message another key.",
         ),
         "queue-exists": _Words(
             "A queue of this name exists with other settings",

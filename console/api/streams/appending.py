@@ -15,7 +15,12 @@ from signalbox.payloads.binary import json_value
 def options(message: NewStreamMessage) -> dict[str, Any]:
     """Return the options of a message, without its payload."""
     attributes = with_content_type(message.attributes, message.content_type)
-    return {"key": message.key, "attributes": attributes, "trace_id": message.trace_id}
+    return {
+        "key": message.key,
+        "attributes": attributes,
+        "trace_id": message.trace_id,
+        "deduplication_id": message.deduplication_key,
+    }
 
 
 async def append_all(client: AsyncClient, stream: str, messages: Sequence[NewStreamMessage]) -> list[dict[str, int]]:
@@ -27,6 +32,7 @@ async def append_all(client: AsyncClient, stream: str, messages: Sequence[NewStr
             keys=[one.key for one in messages],
             attributes=[with_content_type(one.attributes, one.content_type) for one in messages],
             trace_ids=[one.trace_id for one in messages],
+            deduplication_ids=[one.deduplication_key for one in messages],
         )
     except InvalidArgument as error:
         raise in_its_place(error) from error

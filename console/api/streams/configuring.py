@@ -16,10 +16,12 @@ from console.api.streams.shapes import (
     GroupChanges,
     GroupDocument,
     GroupPartition,
+    MorePartitions,
     MovedPartition,
     NewGroup,
     NewStream,
     PartitionBounds,
+    PartitionPreview,
     Seek,
     StreamDocument,
     StreamListing,
@@ -57,6 +59,11 @@ def create(key: Key, wanted: NewStream) -> tuple[int, dict[str, Any]]:
 def configure(key: Key, name: str, changes: StreamSettings) -> dict[str, Any]:
     """Change settings and return the stream."""
     return document(control.configure_stream(name, changes.settings, actor=key.actor))
+
+
+def preview_partitions(name: str, wanted: MorePartitions) -> dict[str, Any]:
+    """Compute what more partitions would do."""
+    return PartitionPreview.of(control.preview_partitions(name, wanted.partitions))
 
 
 def rename(key: Key, name: str, wanted: StreamRename) -> dict[str, Any]:

@@ -52,6 +52,13 @@ async def configure_stream(request: Any, stream: Path[str], changes: shapes.Stre
     return answer(200, await in_thread(configuring.configure, request.auth, stream, changes))
 
 
+@router.post(f"{STREAM}:preview-partitions", auth=ApiKey("configure"), response={200: shapes.PartitionPreview})
+async def preview_partitions(request: Any, stream: Path[str], wanted: shapes.MorePartitions) -> HttpResponse:
+    """Compute what more partitions would do, and change nothing."""
+    await reached_stream(request.auth, stream)
+    return answer(200, await in_thread(configuring.preview_partitions, stream, wanted))
+
+
 @router.post(f"{STREAM}:rename", auth=ApiKey("configure"), response={200: shapes.StreamDocument})
 async def rename_stream(request: Any, stream: Path[str], wanted: shapes.StreamRename) -> HttpResponse:
     """Give a stream another name. The old name is refused at once; messages, groups and offsets stay."""

@@ -27,7 +27,7 @@ class StreamSettings(Shape):
     """Settings of a stream; those that are absent stay, or have their defaults in a new stream."""
 
     partitions: whole(1, MAX_PARTITION + 1) | None = Field(
-        default=None, description="The most members of a group that read at the same time; fixed at creation."
+        default=None, description="The most members of a group that read at the same time. It can only grow."
     )
     retention_seconds: Annotated[float, Field(ge=3600, le=315_360_000)] | None = Field(
         default=None, description="The least time for which messages are kept."
@@ -40,6 +40,9 @@ class StreamSettings(Shape):
     )
     compaction: bool | None = Field(
         default=None, description="Whether of each key only the newest message is kept, without limit of time."
+    )
+    dedup_window_seconds: Annotated[float, Field(ge=1, le=86_400)] | None = Field(
+        default=None, description="How long a deduplicationKey is remembered, from the first append with it."
     )
     max_payload_bytes: whole(1, 262_144) | None = Field(default=None, description="The largest payload, as JSON text.")
     closed: bool | None = Field(default=None, description="A closed stream accepts no messages and can still be read.")
@@ -72,6 +75,23 @@ class StreamRename(Shape):
     )
 
 
+class MorePartitions(Shape):
+    """A number of partitions, not below that of the stream."""
+
+    partitions: whole(1, MAX_PARTITION + 1) = Field(examples=[8])
+
+
+class PartitionPreview(Document):
+    """The effect of more partitions on a stream that has `present` of them."""
+
+    present: int
+    groups: int = Field(description="Groups that would read the new partitions, from their first message.")
+    moved_keys: float = Field(description="Share of keys whose new messages would go to another partition.")
+    unread: int = Field(
+        description="Messages that the groups have not read. A group that has read all keeps each key's order."
+    )
+
+
 class StreamDocument(Document):
     """A stream with its settings."""
 
@@ -83,6 +103,7 @@ class StreamDocument(Document):
     retention_bytes: int
     retention_messages: int
     compaction: bool
+    dedup_window_seconds: float
     max_payload_bytes: int
     closed: bool
     alert_group_lag_seconds: float
@@ -126,6 +147,11 @@ class NewStreamMessage(Shape):
         examples=[None],
     )
     key: Text | None = Field(default=None, description="Messages with one key are read in their order.")
+    deduplication_key: Text | None = Field(
+        default=None,
+        description="Appended again within the stream's window it appends nothing, and answers the first place.",
+        examples=["order:42:placed"],
+    )
     attributes: dict[str, Any] | None = Field(default=None, description="Names and values beside the payload.")
     trace_id: TraceText | None = None
 

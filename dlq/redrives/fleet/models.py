@@ -1,4 +1,4 @@
-"""Redrive over cells: the plans that it has in them. A part's state is that of the redrive in its cell."""
+"""Redrive over cells: a row that names the plan of each cell. Each cell keeps the state of its own redrive."""
 
 from __future__ import annotations
 

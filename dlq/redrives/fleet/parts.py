@@ -60,14 +60,14 @@ class Part:
 
     @property
     def state(self) -> str:
-        """One word: the state of the redrive, planned before it, or silent."""
+        """One word: the state of the redrive, "planned" before it has one, or "silent"."""
         if self.error:
             return "silent"
         return self.job.state if self.job else "planned"
 
     @property
     def has_ended(self) -> bool:
-        """Return whether the part is known to need nothing more."""
+        """Return whether the redrive of the part has ended, as far as its cell answers."""
         return self.job is not None and self.job.state not in Job.UNDECIDED_STATES
 
 
@@ -181,7 +181,7 @@ def _look(part: Part) -> Part:
 
 
 def _parts(redrive: FleetRedrive, work: Callable[[Part], Part]) -> list[Part]:
-    """Do something in the cell of every part; an error is kept with its part."""
+    """Call `work` in the cell of every part. A part whose cell fails is returned with the error."""
     known = {cell.name: cell for cell in cells()}
     asked = [Part(name, plan_id) for name, plan_id in sorted(redrive.plans.items())]
     with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="fleet") as pool:
@@ -195,14 +195,14 @@ def _part(part: Part, future: Future[Part | Exception]) -> Part:
 
 
 def _in_each(known: Sequence[Cell], work: Callable[[], T]) -> dict[str, T | Exception]:
-    """Do the same in every cell, at the same time; returns results and errors by the cell's name."""
+    """Call `work` in every cell at the same time. Return results and errors by the cell's name."""
     with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="fleet") as pool:
         futures = {cell.name: pool.submit(_try, cell, work) for cell in known}
     return {name: future.result() for name, future in futures.items()}
 
 
 def _try(cell: Cell | None, work: Callable[[], T]) -> T | Exception:
-    """Do something in a cell; returns a refusal or an outage instead of raising it."""
+    """Call `work` in a cell. Return a refusal or an outage instead of raising it."""
     try:
         if cell is None:
             raise InvalidArgument("the cell has left the fleet", "cell")

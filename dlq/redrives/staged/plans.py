@@ -87,7 +87,7 @@ def impact_queries(staging_id: int) -> ImpactQueries:
     )
 
 
-# As `dlq.redrives.impact` asks for dead letters. The outcome stands in where there is no fingerprint.
+# The same columns as the query for dead letters in `dlq.redrives.impact`. The outcome replaces a missing fingerprint.
 _SURVEY = """
 select s.message_id, coalesce(s.queue, '?'), coalesce(s.fingerprint, s.outcome), s.outcome, s.ended_at,
   coalesce(s.receive_count, 0), s.group_id, 0, s.deduplication_id is not null, s.body_sha256 is not null

@@ -60,7 +60,7 @@ def freeze(staging_id: int, token: str, rows: int) -> Frozen:
     staging = Staging.objects.select_for_update().filter(pk=staging_id).first()
     if staging is None or staging.state != Staging.State.FILLING or staging.token != token:
         raise StagingLost
-    # Alone: those that write hold it shared (`pipeline.replay.staging_part`).
+    # An exclusive lock: tasks that write hold a shared one (`pipeline.replay.staging_part`).
     Query("select pg_advisory_xact_lock(hashtext('signalbox.staging'), %s)::text", [staging_id]).rows()
     [(dealt_with,)] = Query(_LEAVE_OUT_WHAT_IS_DEALT_WITH, [staging_id]).rows()
     [(number, size, lowest, highest)] = Query(_TOTALS, [staging_id]).rows()

@@ -19,6 +19,9 @@ begin
   into v_event
   from signalbox.capture c
   where c.capture_id = p_capture_id;
+  -- No partition is added between these two statements.
+  perform pg_advisory_xact_lock_shared(hashtext('signalbox.stream_partitions'), v_stream.stream_id);
+  v_stream := signalbox._stream_of(v_stream.name);
   -- messages without a key take the partitions in turn
   perform signalbox.append_batch(v_stream.name, array_fill(v_event, array[v_stream.partitions::integer]));
 end $$;

@@ -34,6 +34,9 @@ begin
       perform signalbox._refuse('queue_window', 'must be from 1 to 100000 messages');
     end if;
   end if;
+  -- Partitions that are being added wait for this group, or this group for the partitions.
+  perform pg_advisory_xact_lock_shared(hashtext('signalbox.stream_partitions'), v_stream.stream_id);
+  v_stream := signalbox._stream_of(create_group.stream);
   insert into signalbox.consumer_group (stream_id, name, queue_id, queue_window)
   values (
     v_stream.stream_id, create_group.name, v_queue_id,

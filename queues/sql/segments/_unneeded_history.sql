@@ -9,7 +9,8 @@ as $$
     select p.parent, p.part, p.kept from kept k, lateral (values
       ('settled', interval '1 day', k.history_kept), ('failure', interval '1 day', k.history_kept),
       ('deferral', interval '1 day', k.history_kept),
-      ('dedup', interval '6 hours', interval '25 hours'), ('inbox', interval '1 day', interval '7 days')
+      ('dedup', interval '6 hours', interval '25 hours'),
+      ('stream_dedup', interval '6 hours', interval '25 hours'), ('inbox', interval '1 day', interval '7 days')
     ) p(parent, part, kept)
     union all
     select s.table_name, s.part, s.kept from signalbox._history_steps() s

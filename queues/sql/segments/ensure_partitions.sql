@@ -57,6 +57,7 @@ begin
   for h in 0..3 loop
     v_at := date_bin('6 hours', clock_timestamp(), timestamptz '2000-01-01 00:00+00') + h * interval '6 hours';
     v_made := v_made || signalbox._ensure_period('dedup', v_at, v_at + interval '6 hours', 'YYYYMMDDHH24');
+    v_made := v_made || signalbox._ensure_period('stream_dedup', v_at, v_at + interval '6 hours', 'YYYYMMDDHH24');
   end loop;
   -- After a migration back to a release without these partitions, its functions are not installed yet.
   for v_step in

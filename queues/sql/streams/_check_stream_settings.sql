@@ -19,6 +19,7 @@ begin
       ('retention_bytes', 0, 1000000000000000, true),
       ('retention_messages', 0, 1000000000000000, true),
       ('max_payload_bytes', 1, 262144, true),
+      ('dedup_window_seconds', 1, 86400, false),
       ('alert_group_lag_seconds', 1, 31536000, false),
       ('compaction', null, null, null),
       ('closed', null, null, null)

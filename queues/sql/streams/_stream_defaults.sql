@@ -9,6 +9,7 @@ as $$
     "retention_bytes": 0,
     "retention_messages": 0,
     "compaction": false,
+    "dedup_window_seconds": 300,
     "max_payload_bytes": 262144,
     "closed": false,
     "alert_group_lag_seconds": 300

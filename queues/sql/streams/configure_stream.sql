@@ -1,6 +1,7 @@
 -- configure_stream(name, settings): change the named settings and leave the others. Returns the stream's id. The number
--- of partitions cannot change: keys would move to other partitions, and offsets would lose their meaning. A shorter
--- retention also holds for existing segments. Locks the stream's row, for which no appender or reader waits.
+-- of partitions can only grow: every group reads the new ones from their first message, and new messages of a key may
+-- go to another partition than its old ones (preview_partitions). A shorter retention also holds for existing segments.
+-- Locks the stream's row, for which no appender or reader waits.
 create or replace function signalbox.configure_stream(name text, settings jsonb) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -15,10 +16,8 @@ begin
   if not found then
     perform signalbox._refuse_unknown_stream(configure_stream.name);
   end if;
-  if v_settings ? 'partitions' and (v_settings ->> 'partitions')::numeric <> v_stream.partitions then
-    perform signalbox._refuse(
-      'partitions', format('is %s, and stays: a key would change its partition', v_stream.partitions)
-    );
+  if (v_settings ->> 'partitions')::numeric <> v_stream.partitions then
+    perform signalbox._add_partitions(v_stream.stream_id, (v_settings ->> 'partitions')::numeric::integer);
   end if;
   select jsonb_object_agg(s.key, jsonb_build_object('before', to_jsonb(v_stream) -> s.key, 'after', s.value))
   into v_changes
@@ -35,6 +34,7 @@ begin
     retention_bytes = v_stream.retention_bytes,
     retention_messages = v_stream.retention_messages,
     compaction = v_stream.compaction,
+    dedup_window_seconds = v_stream.dedup_window_seconds,
     max_payload_bytes = v_stream.max_payload_bytes,
     closed = v_stream.closed,
     alert_group_lag_seconds = v_stream.alert_group_lag_seconds

@@ -149,6 +149,7 @@ ROWS: dict[Route, Row] = {
     ("GET", "/v1/streams"): Row(200, places=lambda world: [world.stream][:0], is_list=True),
     ("GET", _STREAM): Row(200, places=_stream),
     ("PATCH", _STREAM): Row(200, places=_stream, document=lambda world: {"retentionSeconds": 7200}),
+    ("POST", f"{_STREAM}:preview-partitions"): Row(200, places=_stream, document=lambda world: {"partitions": 8}),
     ("POST", f"{_STREAM}:rename"): Row(
         200, places=_stream, document=lambda world: {"newName": f"{world.queue}-renamed"}
     ),

@@ -178,9 +178,11 @@ def test_a_stream_and_groups_are_made(admin: Browser, log: Log, engine: Engine) 
 
 
 SETTINGS = {
+    "partitions": 2,
     "retention_seconds": 7200,
     "retention_bytes": 1_000_000,
     "retention_messages": 0,
+    "dedup_window_seconds": 600,
     "alert_group_lag_seconds": 60,
     "max_payload_bytes": 1000,
     "reason": "too much",
@@ -205,11 +207,26 @@ def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) 
     assert set(event.details["changes"]) == {
         "retention_seconds",
         "retention_bytes",
+        "dedup_window_seconds",
         "alert_group_lag_seconds",
         "max_payload_bytes",
         "closed",
         "compaction",
     }
+
+
+def test_more_partitions_are_reviewed_with_what_they_do_to_keys(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/settings"
+    present = log.value("select partitions from signalbox.stream where stream_id = %s", log.stream_id)
+    page = admin.post(address, {**SETTINGS, "partitions": 2 * present}).content.decode()
+    assert "50% of the keys" in page
+    assert "close the stream, wait until the lag is 0" in page
+    assert "can only grow" in admin.post(address, {**SETTINGS, "partitions": present - 1}).content.decode()
+
+    admin.change(address, partitions=str(2 * present), reason="more members")
+
+    assert [one.reason for one in events(log, "stream.configure")] == ["more members"]
+    assert admin.get(f"/streams/{log.name}/messages?partition={2 * present - 1}").status_code == 200
 
 
 @pytest.mark.parametrize("wrong", [{"retention_seconds": 1}, {"max_payload_bytes": 300_000}, {"reason": " "}])
@@ -274,7 +291,9 @@ def test_an_operator_appends_a_message_and_a_mistake_keeps_what_was_typed(
     assert wrong.status_code == 422
     assert b"&lt;b&gt;k" in wrong.content
 
-    assert operator.post(here, {"payload": '{"n": 9}', "attributes": "", "key": "k"}).status_code == 302
-    (event,) = events(log, "stream.append")
+    typed = {"payload": '{"n": 9}', "attributes": "", "key": "k", "deduplication_id": "nine"}
+    assert [operator.post(here, typed).status_code for _ in range(2)] == [302, 302]
+    event, again = events(log, "stream.append")
+    assert again.details == event.details
     assert event.details.keys() == {"stream", "partition", "position"}
     assert '"n": 9' in operator.see(f"/streams/{log.name}/messages?partition={event.details['partition']}").text

@@ -35,6 +35,7 @@ ERASED: Mapping[str, tuple[str, ...]] = {
 PASSING: Mapping[str, tuple[str, ...]] = {
     "capture": ("backfill_after", "backfill_skipped"),  # until the backfill ends
     "dedup": ("request_hash", "deduplication_id"),  # its window: a day at most
+    "stream_dedup": ("request_hash", "deduplication_id"),  # its window: a day at most
     "dedup_in_flight": ("request_hash", "deduplication_id"),  # until its message ends
     "idempotent_request": ("content", "headers", "request_hash"),  # a day
     "celery_part": ("key", "part"),  # until the result of their chord expires

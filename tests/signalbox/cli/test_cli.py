@@ -182,16 +182,24 @@ class TestStreams:
         status, (line,), _ = signalbox("stream", "groups", stream, "--create", "g", "--point", "beginning")
         assert (status, line.split("\t")) == (0, ["g", "0", "0.0", "0", "0"])
         assert signalbox("stream", "append", stream, '{"n": 1}', "--key", "k")[1] == ["0\t1"]
-        assert signalbox("stream", "append", stream, "--lines", stdin="2\n\n[3]\n")[1] == ["0\t2", "0\t3"]
+        assert signalbox("stream", "append", stream, '{"n": 1}', "--key", "k", "--dedup", "one")[1] == ["0\t2"]
+        assert signalbox("stream", "append", stream, '{"n": 1}', "--key", "k", "--dedup", "one")[1] == ["0\t2"]
+        assert "--lines" in signalbox("stream", "append", stream, "--lines", "--dedup", "one", stdin="2\n")[2]
+        assert signalbox("stream", "append", stream, "--lines", stdin="2\n\n[3]\n")[1] == ["0\t3", "0\t4"]
         assert signalbox("stream", "read", stream, "g", "--max", 1)[1] == ['0\t1\tk\t{"n": 1}']
         status, lines, _ = signalbox("stream", "read", stream, "g", "--json", "--commit")
-        assert [json.loads(line)["payload"] for line in lines] == [{"n": 1}, 2, [3]]
+        assert [json.loads(line)["payload"] for line in lines] == [{"n": 1}, {"n": 1}, 2, [3]]
         assert signalbox("stream", "read", stream, "g")[0] == 3
+        more = ("stream", "configure", stream, "--set", "partitions=2")
+        assert signalbox(*more, "--dry-run")[:2] == (0, ["1\t1\t0.5\t0"])
+        assert signalbox(*more)[0] == 0
+        assert "can only grow" in signalbox("stream", "configure", stream, "--set", "partitions=1")[2]
+        assert "partitions=NUMBER" in signalbox("stream", "configure", stream, "--set", "closed=true", "--dry-run")[2]
         seek = ("stream", "seek", stream, "g", "offset", "--partition", 0, "--position", 1)
-        assert signalbox(*seek, "--dry-run")[1] == signalbox(*seek)[1] == ["0\t3\t1\t2"]
+        assert signalbox(*seek, "--dry-run")[1] == signalbox(*seek)[1] == ["0\t4\t1\t3"]
         configure = ("stream", "configure-group", stream, "g", "--set", "filter=payload.n:1")
-        assert signalbox(*configure, "--dry-run")[:2] == (0, ["changed\t2\t2"])
-        assert signalbox(*configure)[:2] == (0, ["changed\t2\t2"])
+        assert signalbox(*configure, "--dry-run")[:2] == (0, ["changed\t2\t3"])
+        assert signalbox(*configure)[:2] == (0, ["changed\t2\t3"])
         assert signalbox(*configure)[:2] == (3, ["unchanged\t0\t0"])
         status, _, complaint = signalbox("stream", "append", stream, "--lines", stdin="1\n{\n")
         assert (status, "line 2 is not JSON" in complaint) == (1, True)

@@ -25,21 +25,11 @@ begin
   );
   execute format('create sequence signalbox.%I minvalue 0 start 0', 'stream_turn_' || v_id);
   perform signalbox._copy_grants(format('signalbox.stream_turn_%s', v_id)::regclass, 'signalbox.message_id');
-  for p in 0..p_partitions - 1 loop
-    execute format('create sequence signalbox.%I cache 1', format('stream_position_%s_%s', v_id, p));
-    perform signalbox._copy_grants(
-      format('signalbox.stream_position_%s_%s', v_id, p)::regclass, 'signalbox.message_id'
-    );
-  end loop;
   perform signalbox._copy_grants(format('signalbox.stream_message_%s', v_id)::regclass, 'signalbox.stream_message');
   update signalbox.stream s
   set turn = ('signalbox.stream_turn_' || v_id)::regclass,
-    positions = array(
-      select format('signalbox.stream_position_%s_%s', v_id, p)::regclass from generate_series(0, p_partitions - 1) p
-    )
+    positions = signalbox._make_positions(v_id, 0, p_partitions - 1)
   where s.stream_id = v_id;
-  insert into signalbox.stream_partition (stream_id, partition) select v_id, p
-    from generate_series(0, p_partitions - 1) p;
   perform signalbox._ensure_stream_segments(v_id);
 end $$;
 revoke execute on function signalbox._equip_stream(integer, integer) from public;
