@@ -11,5 +11,5 @@ TABLE = Path(__file__).parent / "tables" / "stream_compaction.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0020_stream_archive")]
+    dependencies = [("queues", "0021_stream_deduplication")]
     operations = [migrations.RunSQL(TABLE.read_text(), migrations.RunSQL.noop)]
