@@ -125,7 +125,7 @@ def test_a_message_is_kept_until_the_newer_one_can_be_read(log: Log, connect: Co
 
 
 def test_a_key_that_was_in_another_partition_keeps_its_later_message(log: Log) -> None:
-    """As after a growth of the number of partitions; whichever partition is compacted first."""
+    """Growth of the number of partitions moves keys; either partition may be compacted first."""
     place = log.append("later", key="k")
     for partition, key in ((1 - place[0], "k"), (1 - place[0], None)):
         log.value(
