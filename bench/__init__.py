@@ -1,1 +1,1 @@
-"""Benchmark of the engine beside a textbook queue in one server: the cost of a message, and its growth."""
+"""Benchmark of the engine and a textbook queue in one server: the cost of a message, and how it grows."""

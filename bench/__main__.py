@@ -1,4 +1,4 @@
-"""Benchmark of the engine beside a textbook queue, in a temporary PostgreSQL."""
+"""Benchmark of the engine and a textbook queue, in a temporary PostgreSQL."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Measure the sides in turn, round after round, each scenario from equal starting conditions."""
+"""Measure the compared queues in turn, round after round, each scenario from equal starting conditions."""
 
 import statistics
 import time

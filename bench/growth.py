@@ -1,4 +1,4 @@
-"""Benchmark of growth: the cost of a claim beside the number of waiting messages."""
+"""Benchmark of growth: the cost of a claim by the number of waiting messages."""
 
 from collections.abc import Callable, Sequence
 

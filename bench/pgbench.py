@@ -13,7 +13,7 @@ PROCESSED = re.compile(r"number of transactions actually processed: (\d+)")
 # Settings of a careful driver: the statements never change, so their plans can be kept.
 OPTIONS = "-c plan_cache_mode=force_generic_plan"
 WINDOWS = 10
-"""How often seconds are tried in which nothing was done: they count from before pgbench has connected."""
+"""Attempts when no transaction was done in time: pgbench counts the seconds from before it has connected."""
 
 
 class PgbenchError(RuntimeError):

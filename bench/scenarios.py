@@ -38,7 +38,7 @@ class Scenario:
 
     @property
     def stock(self) -> int:
-        """Number of messages that must wait before: a little more than a drain takes, so that no claim is short."""
+        """Number of messages that must wait first: a little more than a drain takes, so that no claim is short."""
         if self.work == "send":
             return 0
         spare = FILL_BATCH + 2 * self.clients * self.batch

@@ -14,4 +14,4 @@ def table_line(cells: Iterable[str], widths: Sequence[int], names: int = 1) -> s
 
 def ratio(value: float, reference: float) -> str:
     """Ratio of a value to the reference."""
-    return f"{value / reference:.2f}" if reference else "-"  # too little to measure
+    return f"{value / reference:.2f}" if reference else "-"  # the reference is too small to measure

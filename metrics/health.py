@@ -1,7 +1,7 @@
 """Health of the installation, for load balancers, uptime monitors and people (docs/reference/metrics.md).
 
 It is computed from the snapshot, so a probe does not query the database. Do not use it as a liveness probe: a restart
-of the console mends nothing that it reports.
+of the console repairs none of these problems.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ READ_ONLY = "the database is read-only: nothing is sent, received or changed unt
 CLOCK_AHEAD = (
     "the engine's clock is ahead of the server's: leases, retries and delays last too long; see manage.py clock show"
 )
-# A consumer counts as present for this long after it was last seen, so a message may rightly wait as long.
+# A consumer counts as present for this long after it was last seen, so a message may wait as long without a problem.
 CONSUMER_SECONDS = 60.0
 
 

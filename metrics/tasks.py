@@ -22,8 +22,8 @@ MAX_AT_ONCE = 10_000
 def forget_alerts() -> int:
     """Delete alerts not seen for ALERTS_KEEP_DAYS, and resolved ones above MAX_ROWS; return how many.
 
-    At most MAX_AT_ONCE of each, so that no call takes long. More than one at a time does no harm. The audit keeps who
-    silenced what.
+    At most MAX_AT_ONCE of each, so that no call takes long. Several at a time do no harm. The audit keeps who
+    made each silence.
     """
     before = timezone.now() - timedelta(days=settings.ALERTS_KEEP_DAYS)
     _delete(Notification.objects.filter(created_at__lt=before))

@@ -72,8 +72,8 @@ def _scheduled(kind: str) -> None:
 def _run(kind: str, verb: str, *words: str) -> None:
     """Run a pipeline command in a session of its own, within its time limit; it ends with this process.
 
-    `words` are ids of rows and the id of this process. No text of a message becomes an argument. The scheduler weighs
-    the session as a whole.
+    `words` are ids of rows and the id of this process. No text of a message becomes an argument. In a session of its
+    own, the command and its children share one part of the CPU time.
     """
     command = [sys.executable, str(MANAGE), "pipeline", verb, "--with-input", *words]
     with tempfile.TemporaryFile() as errors:

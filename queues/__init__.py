@@ -1,1 +1,1 @@
-"""The engine: durable queues inside PostgreSQL. It knows no web."""
+"""The engine: durable queues inside PostgreSQL. It has no code for the web."""

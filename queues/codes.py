@@ -114,7 +114,7 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
 
 
 class Floor(IntEnum):
-    """Codes of `claim_floor.kind`, one for each table with a floor: below zero, where no priority of `ready` is."""
+    """Codes of `claim_floor.kind`, one for each table with a floor. They are negative: a priority is 0 or more."""
 
     LEASE = -1
     SCHEDULED = -2

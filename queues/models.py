@@ -63,7 +63,7 @@ class Queue(QueueSettings, models.Model):
 
     @property
     def is_held(self) -> bool:
-        """True while maintenance keeps it from handing out messages, whatever its own `paused` says."""
+        """True while maintenance stops deliveries from this queue, which need not be paused itself."""
         return bool(self.admission_flags & AdmissionFlag.HOLDS_CLAIMS)
 
     @property
@@ -151,7 +151,7 @@ class Maintenance(models.Model):
 
     @property
     def effects(self) -> list[str]:
-        """The effects on messages, beside that only administrators may change settings."""
+        """The effects on messages, as sentences. In addition, only administrators may change settings."""
         held = ["no messages are handed out"] if self.holds_claims else []
         return held + (["sends are refused"] if self.refuses_sends else [])
 

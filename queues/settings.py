@@ -426,6 +426,12 @@ class TenantQuotas:
         Limits.publish_rate_per_second, "Messages that all queues and streams together accept each second. 0: no limit."
     )
     max_queues: int = _limit("queues", 100_000, "Queues, not counting dead-letter queues.")
+    max_streams: int = _limit("streams", 100_000, "Streams.")
+    max_stream_bytes: int = _limit(
+        "bytes",
+        1_000_000_000_000_000,
+        "Bytes that all streams together may have on disk. Appends beyond them are refused until retention makes room.",
+    )
     max_retention_seconds: float = _seconds(
         0.0,
         0.0,

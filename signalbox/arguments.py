@@ -32,7 +32,7 @@ def optional_text(field: str, value: object) -> str | None:
 
 
 def storable_text(value: str | None) -> str | None:
-    """Escape what PostgreSQL cannot store, in the description of a failure, which must not be refused."""
+    """Escape the characters that PostgreSQL cannot store, so that a description of a failure is never refused."""
     if value is None:
         return None
     return value.replace("\x00", "\\0").encode(errors="backslashreplace").decode()
@@ -102,7 +102,7 @@ def checked(**values: object) -> dict[str, Any]:
 
 
 def check_of(name: str) -> Callable[[str, Any], Any]:
-    """Find the check of an argument by its name; the check takes the field for the error, and the value."""
+    """Find the check for the argument of this name: a function of the field that an error names, and the value."""
     return _CHECKS[name]
 
 

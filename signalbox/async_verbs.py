@@ -69,8 +69,8 @@ class AsyncVerbs:
     ) -> list[Message]:
         """Lease up to `max_messages` messages for `visibility_timeout` seconds, or as long as the queue's setting says.
 
-        Of an empty queue, `receive` waits up to `wait_seconds` for messages. A tenant with all its long polls in use
-        refuses the wait with QuotaExceeded.
+        If the queue is empty, `receive` waits up to `wait_seconds` for messages. If all long polls of the tenant are in
+        use, it raises QuotaExceeded instead of waiting.
 
         `durable=False` commits asynchronously, which is faster: a crash of the database may deliver the messages
         again without having counted this delivery. On a connection whose transaction would stay open, `receive` raises
@@ -292,15 +292,15 @@ class AsyncVerbs:
     async def set_group_filter(self, stream: str, group: str, filter: str) -> bool:
         """Let a consumer group read only the messages that a filter selects; True when the filter changed.
 
-        The filter has payload, attr, trace, and group, which is the key. An empty one selects all. What it skips is
-        committed and counted.
+        The fields of a filter are payload, attr, trace, and group, which is the key of the message. An empty filter
+        selects all messages. Messages that it skips are committed and counted.
         """
         return await self._run(consumer_groups.set_group_filter(stream, group, filter))
 
     async def configure_group(
         self, stream: str, group: str, settings: Mapping[str, object], *, dry_run: bool = False
     ) -> GroupChange:
-        """Change the named settings of a consumer group; with `dry_run`, only answer what would change.
+        """Change the named settings of a consumer group; with `dry_run`, only return what would change.
 
         `filter` selects what is read. A subscription also has `queue_window`, `delay_seconds` and `paused`.
         """
@@ -323,16 +323,17 @@ class AsyncVerbs:
     ) -> list[StreamMessage]:
         """Read messages of this member's partitions; the same messages are returned until they are committed.
 
-        Reading joins the group and keeps the member in it. In each partition messages come in the order of
-        positions, and none is skipped that commits later. Of an empty stream, reading waits up to `wait_seconds`.
+        Reading joins the group and keeps the member in it. In each partition messages come in the order of positions,
+        and a message that commits later is not skipped. If there is no message to read, the call waits up to
+        `wait_seconds`.
         """
         return await self._run(consumer_groups.read_stream(stream, group, member, max_messages, wait_seconds))
 
     async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
         """Commit that the group has read the partition up to this place.
 
-        False: the partition is no longer the member's, was moved, or the group has committed this place already.
-        The caller's transaction commits its own work and the offset together: roll it back when this is False. A
+        Returns False when the member has lost the partition, the group was moved, or this place is already committed.
+        The caller's transaction commits its own work and the offset together: roll it back when the result is False. A
         place that no read has returned raises `InvalidArgument`. Over HTTP the offset commits by itself.
         """
         return await self._run(consumer_groups.commit_offset(stream, group, member, *place, epoch))
@@ -436,8 +437,8 @@ class AsyncDatabaseVerbs(AsyncVerbs):
     ) -> int:
         """Append each change of a table to a stream, in the transaction of the writer; returns the id of the capture.
 
-        `columns` are those of the row before and after, `key` those that identify a row; None: all, and the primary
-        key. With `backfill`, the rows that are there already come too.
+        `columns` are the columns in an event (None: all); `key` are the columns that identify a row (None: the primary
+        key). With `backfill`, existing rows are appended too.
         """
         return await self._run(captures.capture(table, stream, columns, key, filter, backfill))
 
@@ -451,8 +452,8 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         """Enter a message in the inbox, in the transaction of the handler's own work; False when it was entered before.
 
         Call it first in that transaction, and skip the work when it is False: then a message that is delivered again
-        after a crash between the commit and the ack takes effect once. `handler` tells apart consumers with effects of
-        their own. An entry lasts for the window, at most a week.
+        after a crash between the commit and the ack takes effect once. `handler` names the work that is done once: each
+        handler has its own entries. An entry lasts for the window, at most a week.
         """
         message_id = message.id if isinstance(message, Message) else message
         return await self._run(settling.once(message_id, handler, window_seconds))

@@ -1,8 +1,8 @@
 """Registration of the scheme `signalbox://` with kombu, done by importing this module.
 
-Kombu has no entry point for transports, only a table of names. It does load the entry points of serializers before an
-application of Celery's connects. Signalbox lists a serializer, which is plain JSON by another name: its import
-registers the scheme. A checkout has no entry points: import `signalbox.celery` there.
+Kombu has a table of transports and no entry point for them, but it loads the entry points of serializers before a
+Celery application connects. Signalbox therefore declares a serializer (plain JSON under another name): when kombu loads
+it, it imports this module. A checkout has no entry points: import `signalbox.celery` there.
 """
 
 import json
@@ -15,10 +15,10 @@ SCHEME = "signalbox"
 
 
 class Port:
-    """The attribute `port` of kombu's connections: for an address that kombu does not parse, the port that it names.
+    """The attribute `port` of kombu's connections, which is read from the address if the scheme is `signalbox`.
 
-    Kombu leaves the whole address of a transport that parses its own in `hostname`, and nothing in `port`. Nothing is
-    stored for such an address: kombu would give its port to the next address of a list.
+    Kombu does not parse such an address: the whole address is in `hostname`, and `port` is empty. The port is read at
+    each access and not stored, since kombu would use a stored port for the next address of a list.
     """
 
     def __get__(self, connection: Any, owner: type | None = None) -> int | None:

@@ -77,7 +77,7 @@ class Client(DatabaseVerbs):
         return self._send_large(pointing, {parcel.sha256: parcel for parcel in parcels.values()})
 
     def _send_large(self, call: Call[T], parcels: dict[str, Parcel]) -> T:
-        """Claim each large body, in the order in which all senders do, upload it, and send: in one transaction."""
+        """Claim and upload the large bodies and send, in one transaction. All senders claim in the same order."""
         assert self._bodies is not None  # noqa: S101 - else there are no parcels
         with self._borrow() as connection, one_transaction(connection):
             for sha256, parcel in sorted(parcels.items()):
@@ -103,10 +103,10 @@ class Client(DatabaseVerbs):
 
     @contextmanager
     def _long_poll(self, queue: str | None) -> Iterator[None]:
-        """Count the block among the long polls of the queue's tenant while it runs.
+        """Count the block as one long poll of the queue's tenant while it runs.
 
-        The place of a long poll is an advisory lock of a session: it ends with the client. A client of one connection
-        (a DSN, the caller's own) locks on that; a pool lends one connection for the wait. Behind a pooler in
+        The count is an advisory lock of a session, so it ends with the client. A client of one connection (a DSN, the
+        caller's own) takes the lock on that connection; a pool lends a connection for the wait. Behind a pooler in
         transaction mode no session lasts, and the wait is not counted.
         """
         if queue is None or pooling.is_pooled():

@@ -48,10 +48,10 @@ class Durations:
             return tuple(self._counts), self._seconds
 
 
-PUBLISH = Durations("signalbox_publish_duration_seconds", "What a send to the database took, of this process alone.")
+PUBLISH = Durations("signalbox_publish_duration_seconds", "Duration of each send to the database, in this process.")
 RECEIVE = Durations(
     "signalbox_receive_duration_seconds",
-    "What one look for messages took, of this process alone; the pauses of a long poll are not counted.",
+    "Duration of each request for messages, in this process, without the pauses of a long poll.",
 )
 
 

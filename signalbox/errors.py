@@ -77,8 +77,9 @@ class DeduplicationConflict(SignalboxError):
 class QuotaExceeded(SignalboxError):
     """A limit of the queue or its tenant would be exceeded; nothing was done.
 
-    `reason` is `backlog`, `bytes`, `age`, `rate`, `lane`, `queues`, `retention` or `long_polls`; `limit` and `actual`
-    are in the limit's unit. `retry_after` is in seconds; None: the request itself is above the limit.
+    `reason` is `backlog`, `bytes`, `age`, `rate`, `lane`, `queues`, `streams`, `stream_bytes`, `retention` or
+    `long_polls`; `limit` and `actual` are in the limit's unit. `retry_after` is in seconds; None: the request itself is
+    above the limit.
     """
 
     reason: str = ""

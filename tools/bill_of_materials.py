@@ -1,4 +1,4 @@
-"""Writer of the bill of materials (CycloneDX 1.6) of a release, from requirements.lock: the same lock, the same bytes.
+"""Write the bill of materials (CycloneDX 1.6) of a release from requirements.lock. Equal locks give equal bytes.
 
 python -m tools.bill_of_materials dist/signalbox-queue.cdx.json
 """
@@ -17,7 +17,7 @@ PINNED = re.compile(r"^([\w.-]+)==(\S+)", re.M)
 
 
 def document() -> dict[str, Any]:
-    """Describe the package and every package that it runs on."""
+    """Describe the package and every package that it depends on."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     own = _component(project["name"], project["version"]) | {"licenses": [{"license": {"id": project["license"]}}]}
     pinned = PINNED.findall((ROOT / "requirements.lock").read_text())

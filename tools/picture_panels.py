@@ -1,8 +1,8 @@
-"""Draw the dashboards from a demo's Prometheus: `python -m tools.picture_panels`, beside `make observe CELLS=2`.
+"""Draw the dashboards from a demo's Prometheus: `python -m tools.picture_panels`, while `make observe CELLS=2` runs.
 
-Each panel shows what its queries answer, drawn by the charts of the console: one picture for each dashboard, with few
-colours where `pngquant` is installed. A panel without data is named, and ends the program with status 1. The demo needs
-eight minutes of traffic first, in which a partner fails and dead letters are redriven. PORT is that of the console.
+The charts of the console draw the results of each panel's queries. There is one picture for each dashboard, with few
+colours where `pngquant` is installed. When a panel has no data, its name is printed, and the exit status is 1. The demo
+needs eight minutes of traffic first, in which a partner fails and dead letters are redriven. PORT is the console's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ QUEUES = (
     {"$queue": "returns", "$tenant": "acme"},
     {"$queue": "ledger-export", "$tenant": "initech"},
 )
-"""The queue that is shown, and those for panels that it has nothing for: refusals, a stream before it, bytes."""
+"""The queue to draw, and other queues for panels without data of the first: refusals, an upstream stream, bytes."""
 WINDOWS = {"$__rate_interval": "1m", "$__range": f"{SHOWN_SECONDS}s"}
 NOW = time.time()
 """One moment for all queries, so that the points of their series stand together."""
@@ -49,7 +49,7 @@ h2 { grid-column: 1 / -1; margin: 10px 0 0 } .number { font-size: 28px } .chart-
 
 Panel = dict[str, Any]
 Answers = list[tuple[str, dict[str, Any]]]
-"""What the queries of a panel answer: the name of each series, and the series."""
+"""The results of a panel's queries: the name of each series, and the series."""
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def reduce_colours(picture: Path) -> None:
 
 
 def first_answers(panel: Panel) -> Answers:
-    """Ask for the first queue that the panel has data for; a panel of another than the first names it."""
+    """Query the queues in order, up to one with data. Unless it is the first queue, the panel's title names it."""
     panel["title"] = panel["title"].replace("$dead_letter_queue", f"{QUEUES[0]['$queue']}-dlq")
     for choice in QUEUES:
         if found := answers(panel, choice):
@@ -94,7 +94,7 @@ def first_answers(panel: Panel) -> Answers:
 
 
 def answers(panel: Panel, choice: dict[str, str]) -> Answers:
-    """Ask what Grafana would ask, with one queue chosen, and all tenants where many queues are shown."""
+    """Run the panel's queries as Grafana would, for one queue; queries without a queue get all tenants."""
     return [
         (_name(query.get("legendFormat", ""), series["metric"]), series)
         for query in panel.get("targets", [])
@@ -146,7 +146,7 @@ def _drawn(panels: list[tuple[Panel, Answers]]) -> Iterator[str]:
 
 
 def _chart(panel: Panel, found: Answers) -> str:
-    """Draw lines over the moments that any series has; a missing moment is a gap."""
+    """Draw lines over the times that any series has; a missing value is a gap."""
     from django.template.loader import render_to_string
 
     from console.charts.drawing import Series, draw
@@ -168,7 +168,7 @@ def _finite(value: str | None) -> float | None:
 
 
 def _table(panel: Panel, found: Answers) -> str:
-    """Show one number large, and several as rows."""
+    """Show one number in large type, and several numbers as rows."""
     cells = [(name, _said(panel, _values(series)[-1])) for name, series in found[:ROWS]]
     rows = "".join(f"<tr><td>{escape(name)}</td><td class='num'>{said}</td></tr>" for name, said in cells)
     body = f"<p class='number'>{cells[0][1]}</p>" if len(cells) == 1 else f"<table>{rows}</table>"

@@ -1,7 +1,7 @@
 """The step of a build that packs the server's rooms into `signalbox/rooms/` of the wheel (decision 56).
 
-Setuptools loads this class by its name in pyproject.toml. The rooms keep their names and stand beside each other, as in
-a checkout, and in a folder of their own, so that an installed `console` or `queues` never meets another package's.
+Setuptools loads this class by its name in pyproject.toml. The rooms keep their names and are in one folder, as in a
+checkout. The folder is the wheel's own, so an installed `console` or `queues` never conflicts with another package.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from setuptools.command.build_py import build_py
 ROOMS = ("console", "pipeline", "metrics", "dlq", "queues", "templates", "dashboards", "docs")
 LOOSE = ("manage.py",)
 LEFT_OUT = {"__pycache__", "build", "images", "0050-durations"}
-"""Folders that no server reads: the generators of the documentation, and what only its site shows."""
+"""Folders that no server reads: the generators of the documentation, and files that only its site shows."""
 
 
 class BuildRooms(build_py):
-    """Setuptools' step for modules, and after it the rooms."""
+    """Setuptools' step that copies modules, which then copies the rooms too."""
 
     def run(self) -> None:
         super().run()
@@ -31,7 +31,7 @@ class BuildRooms(build_py):
             shutil.copyfile(source, target)
 
     def get_source_files(self) -> list[str]:
-        """Name the rooms' files for the source distribution too, and this one, without which it builds nothing."""
+        """List the files for the source distribution: also those of the rooms, and this file, which the build needs."""
         own = Path(__file__).resolve().relative_to(Path.cwd())
         return [*super().get_source_files(), str(own), *map(str, files(Path.cwd()))]
 

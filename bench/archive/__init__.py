@@ -1,1 +1,1 @@
-"""Benchmark of the data pipeline beside plain tools that export the same rows once."""
+"""Benchmark of the data pipeline, compared with plain tools that export the same rows once."""

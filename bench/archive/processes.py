@@ -51,7 +51,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Ended:
 
 @contextmanager
 def standing_still(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Held]:
-    """Start a command that is stopped at once with its children, and killed at the end if it still runs."""
+    """Start a command and pause it at once with its children. At the end of the block it is killed if it still runs."""
     process = subprocess.Popen(
         command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -71,13 +71,13 @@ class Held:
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
-        """Let the command work within the block, and stop it again afterwards."""
+        """Let the command work within the block, and pause it again afterwards."""
         self.signal(signal.SIGCONT)
         yield
         self.signal(signal.SIGSTOP)
 
     def is_over(self) -> bool:
-        """Raise an error if the command has failed."""
+        """Return whether the command has ended. Raise an error if it failed."""
         if self.process.poll():
             raise RuntimeError(self.process.communicate()[1])
         return self.process.returncode is not None
@@ -89,7 +89,7 @@ class Held:
 
 
 class _Tree:
-    """Sampler of a process and all its children; some, such as Java, have no parent that waits for them."""
+    """Sampler of a process and all its children, including those such as Java that no parent waits for."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -108,7 +108,7 @@ class _Tree:
             return []
 
     def _look_at(self, process: psutil.Process) -> int:
-        """Return memory, and the time so far, which is final after the end of the process."""
+        """Return the memory in bytes, and note the CPU seconds; the last note before its end counts for the process."""
         try:
             with process.oneshot():
                 self.cpu_seconds[process.pid] = sum(process.cpu_times()[:2])

@@ -30,7 +30,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Live:
-    """Throughput of the queue in messages/s: with the archive run paused, and right afterwards with the run working."""
+    """Throughput of the queue in messages/s: while the archive run is paused, and right afterwards while it works."""
 
     reads: bool
     """Whether the run had begun to read when it was resumed; before that, a Spark session starts."""

@@ -37,7 +37,7 @@ WIDTHS = (18, 22, 10, 8, 14, 14, 10)
 
 @dataclass(frozen=True)
 class Broker:
-    """Broker as an application names it."""
+    """Broker to compare, with the URL that an application uses."""
 
     name: str
     scheme: str
@@ -60,7 +60,7 @@ BROKERS = (SQLA, PGMQ, SIGNALBOX)
 
 @dataclass(frozen=True)
 class Habit:
-    """Way in which a worker takes tasks."""
+    """Options of a worker: its prefetch, and early or late acks."""
 
     prefetch: int
     acks_late: bool

@@ -1,4 +1,4 @@
-"""Application that every broker serves: a task that only counts itself for the benchmark."""
+"""Celery application of the benchmark for every broker, with one task that only counts itself."""
 
 import json
 import mmap

@@ -1,4 +1,4 @@
-"""Measure sending from Python, one message at a time: a call each, or batched by a `Sender`."""
+"""Measure sending from Python, one message at a time: with one call for each message, or batched by a `Sender`."""
 
 import statistics
 import time

@@ -24,7 +24,7 @@ STOP_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Habit:
-    """Way to work: options of the worker's command line."""
+    """Options of the worker's command line that are compared."""
 
     name: str
     options: tuple[str, ...]
@@ -71,7 +71,7 @@ def measure_workers(arena: Arena, messages: int, rounds: int, progress: Callable
 
 @contextmanager
 def _working(arena: Arena, habit: Habit, messages: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Worker that has run before, loaded and prepared, with a paused queue."""
+    """Start a worker, let it handle some messages first, and pause its queue."""
     _configure(arena, paused=False)
     arena.prepare(SIGNALBOX, min(messages, WARM_UP_MESSAGES))
     command = [

@@ -1,1 +1,1 @@
-"""Benchmark of what operators wait for: pages, scrapes, redrives."""
+"""Benchmark of pages, scrapes and redrives, for which operators wait."""

@@ -1,8 +1,8 @@
 """Cost of a scrape and of the refresh behind it with 10, 100, 1,000 and 10,000 queues.
 
 Every queue has had a message sent, received and acknowledged, so that it has all its series. A refresh is split into
-the CPU time of the server, of reading the answers, of rendering and of compressing, and the wall time of the whole. A
-scrape is a whole request, from the request to the answer, in the console's own process.
+the CPU time of the server, of reading the answers, of rendering and of compressing, and its whole wall time. A scrape
+is measured from the request to the answer, in the console's own process.
 """
 
 import os
@@ -134,12 +134,13 @@ def _measured(queues: int) -> ExporterTime:
 
 
 def _scrape_ms() -> float:
-    """Measure scrapes that find a recent refresh, which the first scrape leaves."""
+    """Measure scrapes that use the numbers of a recent refresh; the first scrape makes the refresh."""
     from django.test import Client
 
     from metrics.reading.snapshot import Snapshot, snapshot
 
-    snapshot.__dict__.update(Snapshot(clock=lambda: 0.0, wait_seconds=600).__dict__)  # time stands still: none is due
+    # The clock stands still, so that no refresh is due.
+    snapshot.__dict__.update(Snapshot(clock=lambda: 0.0, wait_seconds=600).__dict__)
     client = Client(SERVER_NAME="localhost")
 
     def scrape() -> None:

@@ -19,7 +19,7 @@ from bench.server import MANAGE
 from bench.tables import table_line
 
 MESSAGES = 200_000
-# Interval at which an open progress page asks.
+# Seconds between the requests of an open progress page.
 LOOK_SECONDS = 1.0
 TITLE = "A redrive without a limit, from `manage.py redrive run --wait`, with its page open"
 HEADINGS = ("", "messages/s", "server CPU us", "WAL bytes", "plan ms", "looks")
@@ -75,7 +75,7 @@ def _measure(arena: Arena, messages: int) -> RedriveSample:
     )
 
 
-# The times in a plan's row: of its preview, and of the transaction that wrote it.
+# The times in a plan's row are those of its preview and of the transaction that wrote it.
 _TIMES = """
 select extract(epoch from r.finished_at - r.started_at), extract(epoch from p.created_at - p.as_of) * 1000
 from signalbox.redrive r join signalbox.plan p using (plan_id)
@@ -94,7 +94,7 @@ def _redrive(url: str, *words: str) -> dict:
 
 @contextmanager
 def _page(url: str, plan_id: int) -> Iterator[list[float]]:
-    """Ask what the page of a running redrive asks: its row, and the outcomes of the next thousand."""
+    """Run the queries of a running redrive's page: its row, and the outcomes of the next thousand messages."""
     stop, looks = threading.Event(), []
 
     def look() -> None:

@@ -1,8 +1,8 @@
 """Simulation of placement and rebalancing: `python -m bench.fleet.balance --queues 10000 --cells 50 --days 7`.
 
 Queues have Zipf loads that drift, swing with the time of day in their own zone, and now and then burst. Keys are
-uneven, so that partitions are. Each hour the loads are measured as a cell can measure them, a queue at a time and
-never a partition, and the product's proposals are made, within a budget for each day.
+uneven, so the loads of partitions are too. Each hour, the loads are measured as a cell can measure them: by queue,
+not by partition. Then the product proposes moves, and these are made within a budget for each hour.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from queues.fleet.balance import CellCapacity, Limits, Share, ShareLoad, peak_ov
 PARTITIONS = 64
 HOURS = 24
 MEMORY = 0.5  # share of the old value in a measured load: a single hour is noisy
-DRIFT = 0.05  # of the logarithm of a queue's load, each day
+DRIFT = 0.05  # standard deviation of the daily change of a queue's logarithmic load
 SWING = 0.3  # between night and noon, around the mean
 SWINGS = [1 + SWING * math.cos(hour * 2 * math.pi / HOURS) for hour in range(HOURS)]  # from noon on
 
@@ -39,7 +39,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Hour:
-    """Balance of one hour: of the loads as they were, not as they were measured, before the moves at its end."""
+    """Balance of one hour by the true loads, before the moves at the end of the hour."""
 
     peak: float
     moves: int
@@ -64,7 +64,7 @@ class SimulatedQueue:
         return self.rate * SWINGS[(hour - self.noon) % HOURS] * self.parts[cell]
 
     def measure(self, hour: int) -> None:
-        """Follow the true rates slowly; a cell that got partitions starts with the rate of its first hour."""
+        """Update the measured rates: a moving average of the true rates; a new cell starts with its first true rate."""
         rates = {cell: self.rate_in(cell, hour) for cell in self.cells}
         self.known = {
             cell: MEMORY * self.known[cell] + (1 - MEMORY) * rate if cell in self.known else rate
@@ -93,7 +93,7 @@ class Simulation:
         self.queues = {queue.name: queue for queue in self.zipf_queues()}
 
     def zipf_queues(self) -> Iterator[SimulatedQueue]:
-        """Queues dealt out to cells in turn, as if nothing were known of their loads."""
+        """Make queues with Zipf loads, and assign them to the cells in turn, whatever their loads are."""
         scene = self.scene
         ranks = [1 / rank**scene.zipf for rank in range(1, scene.queues + 1)]
         scale = scene.messages_per_second / sum(ranks)
@@ -105,11 +105,11 @@ class Simulation:
             )
 
     def noon(self) -> int:
-        """Hour of the greatest load: most tenants are in three zones."""
+        """Choose a queue's hour of the highest load; most tenants are in three time zones."""
         return round(self.random.gauss(self.random.choice((2, 10, 18)), 2)) % HOURS
 
     def weights(self) -> list[float]:
-        """Shares of the partitions, which are uneven because keys are."""
+        """Make the shares of the partitions, which are uneven because keys are uneven."""
         raw = [self.random.gammavariate(8, 1) for _ in range(PARTITIONS)]
         total = sum(raw)
         return [weight / total for weight in raw]
@@ -146,7 +146,7 @@ class Simulation:
                 yield _share(queue, cell, numbers, queue.rate_in(cell, hour))
 
     def pieces(self) -> int:
-        """Shares of all queues: as many as queues when no queue is split."""
+        """Count the (queue, cell) pairs: as many as queues when no queue is split."""
         return sum(len(queue.cells) for queue in self.queues.values())
 
 

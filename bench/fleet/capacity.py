@@ -1,7 +1,7 @@
 """Arithmetic of capacity: `python -m bench.fleet.capacity --messages-a-day 500e6 --burst 100000`.
 
-The cost of a message is read from the benchmark's pages, so the results follow what was measured last. All else is
-multiplication; `docs/run/capacity.md` shows the same tables.
+The cost of a message is read from the benchmark's pages, so the results use the last measurements. The rest is
+multiplication. `docs/run/capacity.md` shows the same tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CELL_SIZES = (4, 8, 16, 32)  # cores
 
 @dataclass(frozen=True)
 class Needs:
-    """Load to carry, and what a cell is."""
+    """Load to carry, and the assumptions about cells and prices."""
 
     messages_a_day: float = 500e6
     burst: float = 100_000  # messages a second
@@ -48,7 +48,7 @@ class Way:
     send_cpu_us: float
     drain_cpu_us: float
     wal_bytes: float
-    send_call_ms: float  # that a connection is busy
+    send_call_ms: float  # for which a connection is busy
     drain_call_ms: float
     calls: int  # messages in each call
 
@@ -57,26 +57,26 @@ class Way:
         return self.send_cpu_us + self.drain_cpu_us
 
     def wal(self, payload_bytes: float) -> float:
-        """WAL of a message: the benchmark's, and what its payload is larger; a body is written once."""
+        """WAL bytes of a message: those of the benchmark, and the bytes by which its payload is larger."""
         return self.wal_bytes + max(0.0, payload_bytes - BENCHMARK_PAYLOAD_BYTES)
 
     def cores(self, sends: float, receives: float) -> float:
-        """Cores of PostgreSQL for messages a second."""
+        """Cores of PostgreSQL for these rates, in messages a second."""
         return (sends * self.send_cpu_us + receives * self.drain_cpu_us) / 1e6
 
     def connections(self, rate: float) -> float:
-        """Connections that are busy at a rate: calls a second, times how long a call takes."""
+        """Connections that are busy at a rate: calls a second times the duration of a call."""
         return rate / self.calls * (self.send_call_ms + self.drain_call_ms) / 1e3
 
 
 def measured() -> list[Way]:
-    """Ways of the benchmark's page, with its figures."""
+    """Read the measured costs from the benchmark's page."""
     rows = _rows(REFERENCE / "benchmark.md")
     return [_way(rows, "one at a time", 1), _way(rows, "a hundred in a call", 100)]
 
 
 def stored_bytes() -> float:
-    """Disk of a message of the benchmark's size that ended (docs/reference/benchmark-scale.md)."""
+    """Bytes of disk for a message that ended, with the benchmark's payload (docs/reference/benchmark-scale.md)."""
     text = (REFERENCE / "benchmark-scale.md").read_text()
     found = re.search(r"([\d,]+)\s+bytes\s+of\s+disk\s+for\s+each\s+message", text)
     if not found:
@@ -119,7 +119,7 @@ Table = tuple[Sequence[str], list[Sequence[str]]]
 
 
 def processors(needs: Needs, ways: Sequence[Way]) -> Table:
-    """Cores on average, in a burst that is received as it comes, and in one whose messages wait."""
+    """Cores on average, in a burst that is received at once, and in a burst whose messages wait."""
     head = ("calls", "CPU of a message, us", "cores, average", "cores, burst", "cores, burst that waits")
     return head, [
         (

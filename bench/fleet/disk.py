@@ -1,6 +1,7 @@
-"""Disk of a message that ended: `python -m bench.fleet.disk --messages 100000`.
+"""Bytes of disk for a message that ended: `python -m bench.fleet.disk --messages 100000`.
 
-Sends messages of the benchmark's payload, receives and acknowledges them, and divides what the schema grew by.
+Sends messages with the benchmark's payload, receives and acknowledges them, and divides the growth of the schema by
+their number.
 """
 
 from __future__ import annotations

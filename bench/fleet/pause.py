@@ -1,7 +1,7 @@
-"""Pause of a move: `python -m bench.fleet.pause --moves 20 --rate 1000`.
+"""Pause of sends by a move: `python -m bench.fleet.pause --moves 20 --rate 1000`.
 
-Sends to sixteen partitions at a steady rate while they move between two servers, there and back, and receives from
-both. The pause of a move is the longest send that it met. Every message is counted at its arrival.
+Sends to sixteen partitions at a steady rate while they move between two servers and back, and receives from both. The
+pause of a move is the longest send during the move. Every received message is counted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Traffic:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Send and receive while the block runs; then receive what is left."""
+        """Send and receive while the block runs; then receive the other messages."""
         numbers = itertools.count()
         senders = [threading.Thread(target=self._send, args=(numbers,)) for _ in range(SENDERS)]
         receivers = [threading.Thread(target=self._receive) for _ in range(RECEIVERS)]
@@ -89,7 +89,7 @@ class Traffic:
                 self.received.update(message.payload for message in messages)
 
     def longest(self, since: float, until: float) -> float:
-        """The longest send that was under way between two moments."""
+        """Return the seconds of the longest send that was under way between two times."""
         return max((took for began, took in self.sends if began < until and began + took > since), default=0.0)
 
 
@@ -115,7 +115,7 @@ def measure(moves: int, rate: float) -> tuple[Traffic, list[float]]:
                 while not fleet.advance(move.move_id).has_ended:
                     time.sleep(LOOK_SECONDS)
                 ended = time.monotonic()
-                time.sleep(SETTLE_SECONDS)  # sends that the move met have ended, too
+                time.sleep(SETTLE_SECONDS)  # by now, sends that began during the move have ended
                 pauses.append(traffic.longest(began, ended))
         return traffic, pauses
 

@@ -1,1 +1,1 @@
-"""Benchmark of the HTTP API beside a bare ASGI endpoint that runs the same SQL."""
+"""Benchmark of the HTTP API, compared with a bare ASGI endpoint that runs the same SQL."""

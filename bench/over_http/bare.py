@@ -1,6 +1,6 @@
-"""Lower bound: equal statements behind the shortest possible ASGI application.
+"""Lower bound of the cost: the same statements, called by the shortest possible ASGI application.
 
-The application has no keys, routes, checks or documents: the API's cost above it pays for these.
+The application has no keys, routes, checks or documents. The difference to the API is the cost of these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cheap clients: raw bytes over sockets that stay open."""
+"""Clients that need little CPU: raw bytes over sockets that stay open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BODY = {"order": 4711, "lines": [{"sku": "A-1", "count": 2}, {"sku": "B-7", "cou
 
 @dataclass
 class Line:
-    """One connection, which asks and reads the answer."""
+    """One connection that sends a request and reads the answer."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -47,7 +47,7 @@ async def connect(endpoint: Endpoint) -> Line:
 
 @dataclass(frozen=True)
 class Work:
-    """Work of every connection for its share of the messages; `requests` for each message or batch."""
+    """A kind of work: each connection does it for its share of messages, with `requests` for each message or batch."""
 
     name: str
     batch: int
@@ -55,7 +55,7 @@ class Work:
     drains: bool
 
     async def do(self, line: Line, path: str, messages: int) -> None:
-        """Copy of the work for another number of messages."""
+        """Do the work for this number of messages over one connection."""
         for _ in range(messages // self.batch):
             await (self._drain(line, path) if self.drains else self._send(line, path))
 

@@ -59,7 +59,7 @@ async def wake_ups(endpoint: Endpoint, queue: str, count: int) -> WakeUps:
 
 
 async def idle_polls(endpoint: Endpoint, arena: Arena, queue: str, polls: int) -> IdlePolls:
-    """Let all polls wait while no message comes."""
+    """Measure the server while all polls wait and no message comes."""
     room_for(2 * polls)
     path = f"/v1/queues/{queue}/messages"
     with arena.meter.measure() as rest:

@@ -1,1 +1,1 @@
-"""Benchmark of other queues on PostgreSQL, installed beside the benchmark while it runs."""
+"""Benchmark of other queues on PostgreSQL, which are installed for the run only."""

@@ -1,1 +1,1 @@
-"""The SQS endpoint beside the HTTP API: batches of ten, and polls that wait."""
+"""Benchmark of the SQS endpoint, compared with the HTTP API: batches of ten, and polls that wait."""

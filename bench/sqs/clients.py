@@ -1,4 +1,4 @@
-"""Cheap clients of two doors: raw bytes over sockets that stay open, with signatures for SQS."""
+"""Clients of both APIs that need little CPU: raw bytes over sockets that stay open, with signatures for SQS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIGNED = "host;x-amz-date;x-amz-target"
 
 
 class Door(Protocol):
-    """One connection to a server of queues; every request is timed."""
+    """One connection to a server; every request is timed."""
 
     seconds: list[float]
 
@@ -81,7 +81,7 @@ class SqsDoor:
     seconds: list[float] = field(default_factory=list)
 
     async def open(self, name: str) -> None:
-        """Use a queue, which may exist."""
+        """Create the queue unless it exists, and use it."""
         self.url = (await self.ask("CreateQueue", {"QueueName": name}))["QueueUrl"]
 
     async def send(self) -> None:
@@ -104,7 +104,7 @@ class SqsDoor:
         self.line.writer.close()
 
     async def ask(self, operation: str, document: Any) -> Any:
-        """Ask one signed request and read the answer."""
+        """Send one signed request and read the answer."""
         body, target = json.dumps(document).encode(), f"AmazonSQS.{operation}"
         at = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         if not self.keeps:

@@ -1,4 +1,4 @@
-"""Measure the SQS endpoint and the HTTP API in turn, and polls that wait at the endpoint."""
+"""Measure the SQS endpoint and the HTTP API in turn, and then polls that wait."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLL_HEADINGS = ("", "messages/s", "p99 ms", "server MB", "KB each")
 POLL_WIDTHS = (28, 12, 9, 11, 9)
 MOTO = "moto's server"
 MOTO_SHARE = 0.05
-"""Of the batches: each of its receives looks at every message."""
+"""Share of the batches for moto, because each of its receives examines every message."""
 Connect = Callable[[], Awaitable[Door]]
 
 
@@ -64,7 +64,7 @@ def measure_sqs(
                 for work, sample in asyncio.run(_measure(connect, batches)).items():
                     results.samples[work].setdefault(name, []).append(sample)
         for name, connect in _doors(api, moto, 1):
-            if name != MOTO:  # it gives each poll a thread
+            if name != MOTO:  # moto starts a thread for each poll
                 arena.prepare(SIGNALBOX, 0)
                 progress(f"SQS, {name}: polls that wait")
                 results.polls[name] = asyncio.run(wake_all(connect, api, max(10, int(POLLS * min(1.0, scale)))))
@@ -119,7 +119,7 @@ async def _send(door: Door, batches: int) -> None:
 
 async def _drain(door: Door, left: list[int]) -> None:
     while left[0] > 0:
-        drained = await door.drain()  # apart: others count down while it waits
+        drained = await door.drain()  # in two statements: other connections change the count during the await
         left[0] -= drained
 
 

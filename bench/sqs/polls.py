@@ -1,4 +1,4 @@
-"""Polls that wait at a door: what they cost while nothing comes, and how soon all have their messages."""
+"""Polls that wait at one API: their cost while no message comes, and the time until all have their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms that could not be taken: their fields stay in the page that says so, without secrets.
+"""Forms that could not be accepted: the page that says so keeps their fields, but no secrets.
 
 They wait for a login, for a password, or for whatever an error page names.
 
@@ -41,7 +41,7 @@ class KeptForm:
 
     @property
     def shown(self) -> list[tuple[str, str]]:
-        """List what the person entered, with labels: no empty values, and none that stayed as the page had them."""
+        """List (label, value) of what the person entered, without empty and unchanged values."""
         values = flat(self.fields)
         before = {name.removeprefix("initial-"): value for name, value in values if name.startswith("initial-")}
         return [
@@ -62,7 +62,7 @@ def fields_of(request: HttpRequest) -> Fields:
 
 
 def refused(request: HttpRequest) -> KeptForm | None:
-    """Return the form that an error page refuses; None if the request sent none that a person would miss."""
+    """Return the form that an error page refuses; None if the request has no form with values worth keeping."""
     name = request.resolver_match.url_name if request.resolver_match else ""
     fields = fields_of(request) if request.method == "POST" and name not in NOT_SHOWN else ()
     form = KeptForm(request.get_full_path(), fields, "")
@@ -81,7 +81,7 @@ def seal(form: KeptForm, person: AbstractBaseUser) -> str:
 
 
 def unseal(text: str, person: AbstractBaseUser) -> KeptForm | None:
-    """Decrypt a form; None if it is another person's, too old, or none."""
+    """Decrypt a form; None if the form is another person's or too old, or if the text is no encrypted form."""
     try:
         owner, *form = json.loads(cipher(PURPOSE).decrypt(text, ttl=MAX_SECONDS))
     except (InvalidToken, ValueError):

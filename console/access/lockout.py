@@ -65,7 +65,7 @@ def authenticate(request: HttpRequest, username: str, password: str) -> Abstract
 
 
 def check(request: HttpRequest, username: str) -> None:
-    """Raise `TooManyAttempts` if no code may be checked now for this name, from this address or from any."""
+    """Raise `TooManyAttempts` if wrong passwords or codes have locked this name, for this address or for all."""
     for one in _places(request):
         if not AxesProxyHandler.is_allowed(one, {"username": username}):
             raise TooManyAttempts(_until(username, client_address(one)))
@@ -151,7 +151,7 @@ def _no_faster_than_allowed(request: HttpRequest, username: str) -> Iterator[Non
 
 
 def _too_many(username: str, address: str) -> dict[str, QuerySet[AccessAttempt]]:
-    """Return the wrong passwords of this name and of this address where they are MANY, by the lock to take."""
+    """Return the recent failures of this name and of this address that reach MANY, by the key of the lock to take."""
     since = timezone.now() - settings.AXES_COOLOFF_TIME
     lately = AccessAttempt.objects.filter(attempt_time__gte=since).exclude(ip_address=NOWHERE)
     sames = [({"username": username.replace("\0", "")}, NAME_TIMES), ({"ip_address": address}, ADDRESS_TIMES)]
@@ -178,7 +178,7 @@ def _bare(request: HttpRequest) -> HttpRequest:
 
 
 def _places(request: HttpRequest) -> list[HttpRequest]:
-    """Return the request from its own address, and from `NOWHERE`, under which all addresses are counted together."""
+    """Return copies of the request: from its own address, and from `NOWHERE`, which counts all addresses together."""
     here, nowhere = _bare(request), _bare(request)
     nowhere.META = {name: value for name, value in request.META.items() if name != "REMOTE_ADDR"}
     return [nowhere] if client_address(request) == NOWHERE else [here, nowhere]

@@ -43,7 +43,7 @@ PASSWORDS = "django.contrib.auth.backends.ModelBackend"
 WAITING = "waiting_for_code"  # in the session: the person who gave a password, and the time
 WAITS_SECONDS = 300
 MAX_FORGOTTEN = 1_000
-"""Sessions at one login: more than come between two, and a moment's work."""
+"""Expired sessions that one login deletes at most: quick to delete, and more than expire between two logins."""
 
 
 class CodeForm(forms.Form):
@@ -87,7 +87,7 @@ def login(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: LoginForm, wanted: str, kept: str = "", status: int = 0) -> HttpResponse:
-    """Show the login form. For a browser that knows a person, it says that the session has ended."""
+    """Show the login form. If this browser has logged in before, the page says that the session has ended."""
     has_ended = wanted not in ("", "/") and lockout.known_person(request) is not None
     context = {"title": "Log in", "form": form, "next": wanted, "kept": kept, "provider": provider.name()}
     return render_form(request, "access/login/login.html", {**context, "has_ended": has_ended}, status)
@@ -114,7 +114,7 @@ def _is_kept(request: HttpRequest) -> bool:
 
 
 def _page_of_form(request: HttpRequest) -> str:
-    """Return the address of the page that showed the form, as the browser says; else the overview."""
+    """Return the address of the page that showed the form, by the header Referer; else that of the overview."""
     page = request.META.get("HTTP_REFERER", "")
     is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, request.is_secure())
     return request.build_absolute_uri(page).removeprefix(request.build_absolute_uri("/")[:-1]) if is_ours else "/"

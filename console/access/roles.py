@@ -65,10 +65,10 @@ class Thing(Protocol):
 
     @property
     def is_system(self) -> bool:
-        """Return whether it belongs to Signalbox itself, so that people may look at it and change nothing."""
+        """Return whether the thing belongs to Signalbox itself: people may see it, but not change it."""
 
     def is_within(self, reach: Reach) -> bool:
-        """Return whether the reach covers all its queues."""
+        """Return whether the reach covers all queues of the thing."""
 
 
 def may(user: User, permission: str, thing: Thing | None = None) -> bool:
@@ -153,13 +153,13 @@ def _grants(user: User) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Subject:
-    """A finder of the thing that an address names. By default people requested it, so it is never Signalbox's own."""
+    """A finder of the thing that an address names. By default the thing never belongs to Signalbox itself."""
 
     find: Callable[..., Thing | None]
     missing: Callable[..., str]
-    """Says that there is no such thing, in the same words whether it is hidden or never was."""
+    """Returns the text of the 404: the same for a thing that is hidden and for one that does not exist."""
     is_system: Callable[..., bool] = lambda **_: False
-    """Whether it belongs to Signalbox itself, by any name that still works."""
+    """Returns whether the thing belongs to Signalbox itself. Former names that still work count too."""
 
 
 def requires(permission: str, *, of: Subject | None = None, in_part: bool = False) -> Callable[[View], View]:
@@ -198,7 +198,7 @@ def _enter(request: HttpRequest, permission: str, subject: Subject, named: dict[
         if not subject.is_system(**named):
             return check(user, permission)
         if subject.find(**named) is None:
-            raise Http404(subject.missing(**named))  # it was renamed
+            raise Http404(subject.missing(**named))  # the address has a former name
     return enter(request, permission, subject.find(**named), subject.missing(**named))
 
 
@@ -225,7 +225,10 @@ def may_here(request: HttpRequest, permission: str) -> bool:
 
 
 def denial_here(request: HttpRequest, permission: str) -> str:
-    """Say why the person lacks the permission for the subject of the request; for several queues, for any of them."""
+    """Say why the person lacks the permission for the subject of the request; empty if the person has it.
+
+    On a page of several queues, the permission for one queue is enough; one of `SHOWING` is needed for every queue.
+    """
     held = getattr(request, "denied_by_maintenance", None)
     if held and permission in CHANGING and (reason := held()):
         return str(reason)

@@ -23,7 +23,7 @@ APPROVING = frozenset(role for role, permissions in ROLES.items() if "approve" i
 OPENING = ("person.create", "person.change", "grant.give", "person.no_second_factor", "person.link", "person.unlock")
 """Actions in the audit by which a person opens another account, or gives it the right to approve."""
 Givers = dict[str, set[str]]
-"""By person, the others who lately opened the person's account or gave it a role."""
+"""For each person: the people who lately opened that person's account or gave it a role."""
 
 
 def objection(person: str, asked_by: str, asked_at: datetime, givers: Givers | None = None) -> str:

@@ -50,7 +50,7 @@ def _find_awaiting(*, noun: str, job_id: int, **_: Any) -> JobThing | None:
 
 
 class WholeTenant:
-    """A tenant, which is reached if all its queues are, future ones included."""
+    """A tenant. It is within a person's reach if all its queues are, future ones included."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -72,7 +72,7 @@ def _find_tenant(*, tenant_id: int, **_: Any) -> WholeTenant | None:
 
 
 class SilencePattern:
-    """The queues of a silence, which is reached if every queue that can match the pattern is."""
+    """The queues of a silence. They are within a person's reach if every queue that can match the pattern is."""
 
     is_system = False
 

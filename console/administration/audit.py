@@ -37,10 +37,10 @@ from queues.models import AuditEvent, Queue
 from queues.reach import Reach
 
 NUMBERED = ("redrive", "deletion", "purge", "undo", "message")
-"""What an action may be about, by its number: `details` has it as <noun>_id."""
+"""Nouns that an action may be about. `AuditEvent.details` has the number as `<noun>_id`."""
 _PAGES = {"message": "message_find", "plan": "redrive_plan"}
 LINKED = (*(f"{noun}_id" for noun in (*NUMBERED, "plan")), "fingerprint")
-"""What of `details` `links` says."""
+"""Names in `AuditEvent.details` that `links` turns into links."""
 MAX_FINGERPRINT = 600
 
 
@@ -158,7 +158,7 @@ _READ = {name: key.read for name, key in KEYS.items() if key.read is not None}
 
 
 def links(event: AuditEvent) -> list[tuple[str, str, int | str]]:
-    """Return (words, name of the page, number) of what the event is about."""
+    """Return (words, URL name, number or fingerprint) for each thing that the event is about."""
     details = _details(event)
     found: list[tuple[str, str, int | str]] = []
     for noun in (*NUMBERED, "plan"):

@@ -93,7 +93,7 @@ class Row:
 
     holder: Holder
     query: str | None
-    """None when there is none or when the reader may not see it."""
+    """None if the session has no statement, or if the console's role may not see the statement."""
 
     @property
     def title(self) -> str:

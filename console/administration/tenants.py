@@ -47,6 +47,8 @@ MEASURES = {
     "max_in_flight": Measure("In flight", lambda use: use.in_flight),
     "publish_rate_per_second": Measure("Sent/s", lambda use: use.in_per_second, rate),
     "max_oldest_age_seconds": Measure("Oldest", lambda use: use.oldest_seconds, span),
+    "max_streams": Measure("Streams", lambda use: use.streams, is_always_shown=False),
+    "max_stream_bytes": Measure("Stream bytes", lambda use: use.stream_bytes, byte_size, is_always_shown=False),
     "max_retention_seconds": Measure("Retention", lambda use: None, span, is_always_shown=False),
     "max_long_polls": Measure("Long polls", lambda use: use.long_polls, is_always_shown=False),
 }

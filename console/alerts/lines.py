@@ -57,7 +57,7 @@ class Line:
 
     @property
     def unheard(self) -> bool:
-        """Return whether the alert fires and its source has not confirmed that for UNHEARD."""
+        """Return whether the alert is firing, and its source has not reported the alert for longer than UNHEARD."""
         newest = max(alert.seen_at for alert in self.episode.alerts)
         return self.episode.is_firing and timezone.now() - newest > UNHEARD
 
@@ -130,9 +130,9 @@ def _line(episode: Episode, known: dict[str, bool], active: Sequence[Silence]) -
 
 
 def _letters_url(episode: Episode, *, is_dead_letter_queue: bool) -> str:
-    """Return where the failure groups are listed: for a dead-letter queue on its own page.
+    """Return the address of the list of failure groups; a dead-letter queue has the list on its own page.
 
-    Failure groups know in which queue messages died, not where they are kept.
+    A failure group records the source queues of its dead letters, not the dead-letter queue.
     """
     if is_dead_letter_queue:
         return f"{reverse('queue', args=[episode.queue_name])}#failure-groups"
@@ -147,7 +147,7 @@ def _narrowed(page: str, queue: str) -> str:
 
 
 def _pattern(name: str) -> str:
-    """Return the pattern that a silence can name: rules of others may have any text as their name."""
+    """Return a valid pattern for this name: names of foreign alert rules may have any characters."""
     return _NOT_IN_A_PATTERN.sub("*", name)
 
 

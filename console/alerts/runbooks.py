@@ -29,9 +29,9 @@ def _page(name: str, queue: str) -> str:
 
 
 def fill_in(text: str, queue: str) -> str:
-    """Write the queue's name for `<queue>` and `QUEUE`; any other text than a name of a queue changes nothing.
+    """Replace `<queue>` and `QUEUE` by the queue's name. A text that is no valid name of a queue changes nothing.
 
-    People copy commands from a runbook, so a text from elsewhere must not become part of one.
+    People copy commands from a runbook, so text from an alert must not become part of a command.
     """
     return _PLACEHOLDER.sub(queue, text) if is_queue_name(queue) else text
 

@@ -121,7 +121,7 @@ def runbook(request: HttpRequest, name: str) -> HttpResponse:
 @never_cache
 @require_POST
 def webhook(request: HttpRequest) -> HttpResponse:
-    """POST /alerts/webhook: what Alertmanager tells, as its version 4; who bears ALERTMANAGER_TOKEN may."""
+    """POST /alerts/webhook: store alerts from Alertmanager (webhook version 4). Requires ALERTMANAGER_TOKEN."""
     if refusal := _refusal(request):
         return refusal
     try:
@@ -136,7 +136,7 @@ def webhook(request: HttpRequest) -> HttpResponse:
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:
-    """Say why this caller may not deliver; None when it may. The body is not looked at before."""
+    """Return the refusal of a caller without the token; None if the caller may deliver. Does not read the body."""
     if not settings.ALERTMANAGER_TOKEN:
         return _problem(403, "Authorization", "no alerts are accepted: ALERTMANAGER_TOKEN is not set")
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -167,7 +167,7 @@ class Row:
 
     @property
     def target(self) -> str:
-        """Name the recipient; of a webhook the host alone, since the rest of its address may be a secret."""
+        """Name the recipient. For a webhook, show only the host: the rest of the address may be a secret."""
         one = self.notification
         return one.target if one.alert_channel is not None else shown_address(one.channel, one.target)
 

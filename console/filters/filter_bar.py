@@ -17,7 +17,7 @@ from dlq.search.saved_filters import SavedFilter
 from queues.errors import InvalidArgument
 
 MAX_FILTER_CHARACTERS = 2_000
-MAX_SELECTED = 100  # ids of one term, and more than a page has rows
+MAX_SELECTED = 100  # a filter accepts this many ids in one term; no page has more rows
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Suggestion:
 
 
 def suggestions(target: Target, *but: str) -> list[Suggestion]:
-    """The keys that a filter on this target may ask for, without those that the page has chosen already."""
+    """List the keys of filters on this target, without those in `but`, which the page has already set."""
     return [
         Suggestion(f"{key.name}." if key.takes_path else f"{key.name}:", key.help)
         for key in KEYS.values()
@@ -39,7 +39,7 @@ def suggestions(target: Target, *but: str) -> list[Suggestion]:
 
 @dataclass(frozen=True)
 class SavedFilters:
-    """Context of `components/_saved_filters.html`: `action` is its list's address up to the filter."""
+    """Context of `components/_saved_filters.html`. `action` is the address of the list without its filter."""
 
     page: str
     action: str
@@ -59,7 +59,7 @@ class FilterBar:
     kept: Sequence[tuple[str, str]] = ()
     mistake: FilterError | None = None
     note: str = ""
-    """What the filter does otherwise than it reads, as where a word searches names only."""
+    """A sentence about a filter that does not do what it seems to say, such as words that search names only."""
     suggest_url: str = ""
     """Address of the suggestions; empty for a list without any."""
     longest: int = field(default=MAX_FILTER_CHARACTERS, init=False)
@@ -79,24 +79,25 @@ class FilterBar:
         return self.text[len(self.before) + len(self.token) :]
 
 
-# Keys that look into what is masked: the answers would disclose it, a guess at a time.
+# Keys that compare values which may be masked: with enough guesses, a person could find out a masked value.
 MASKED_KEYS = {"payload", "attr", "error"}
 
 
 def dead_letter_filter(request: HttpRequest, text: str) -> CheckedFilter:
-    """Check a filter on dead letters, within the person's reach. Raises `FilterError`, also at what is masked."""
+    """Check a filter on dead letters within the person's reach. Raises `FilterError`, also for masked values."""
     return check_filter(unmasked(request, parse(text)), reach(request.user, "see_metadata"))
 
 
 def message_filter(request: HttpRequest, text: str, queue: str, target: Target) -> CheckedFilter:
-    """Check a filter on the messages of one queue, which the guard of the page has admitted. Raises `FilterError`."""
+    """Check a filter on the messages of one queue that the person may see. Raises `FilterError`."""
     return check_filter(unmasked(request, parse(text), queue), targets=(target,))
 
 
 def job_filter(request: HttpRequest, text: str, permission: str) -> CheckedFilter:
-    """Check the filter of a job that is about to be made, held in its text to the queues where the person may make it.
+    """Check the filter of a new job, and add terms that limit it to the queues where the person has the permission.
 
-    An empty filter stays one for a person who may touch everything. Raises `FilterError`, also where nothing is left.
+    An empty filter stays empty for a person with the permission for all queues. Raises `FilterError`, also if the
+    person has the permission for none of the queues.
     """
     held = reach(request.user, permission)
     try:
@@ -108,10 +109,10 @@ def job_filter(request: HttpRequest, text: str, permission: str) -> CheckedFilte
 
 
 def unmasked(request: HttpRequest, read: Filter, *queues: str) -> Filter:
-    """Return the filter as this person may use it: words look into names only where payloads or fields are masked.
+    """Return the filter as this person may use it: if payloads or fields are masked, words search only names.
 
-    `queues` are those whose messages are listed; without any, those that the filter names, or all. Raises `FilterError`
-    where another term asks for what is masked.
+    `queues` are the queues whose messages are listed; if empty, the queues that the filter names, or else all. Raises
+    `FilterError` if a term compares masked values.
     """
     asked = [term for term in read.terms if term.key in MASKED_KEYS]
     if not asked and not any(term.key == "text" for term in read.terms):
@@ -130,7 +131,7 @@ HELD_TO_NAMES = (
 
 
 def note(request: HttpRequest, filter: CheckedFilter, *queues: str) -> str:
-    """Say that words are held to names, or that a term compares values which rows show masked; else nothing."""
+    """Say that words search only names, or that a term compares values that rows show masked; else return ""."""
     terms = filter.filter.terms
     if any(term.key == "name" and not term.source.lower().lstrip("-").startswith("name:") for term in terms):
         return HELD_TO_NAMES
@@ -146,12 +147,12 @@ def note(request: HttpRequest, filter: CheckedFilter, *queues: str) -> str:
 
 
 def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFilters:
-    """The saved filters that this person sees beside the bar of a page. One query."""
+    """Return the saved filters that this person sees beside the filter bar of a page. One query."""
     return SavedFilters(page.value, action, kept_for(request, page))
 
 
 def kept_for(request: HttpRequest, page: SavedFilter.Page | None = None) -> list[SavedFilter]:
-    """Return a person's saved filters, and those of others that disclose no masked value and no unreached queue."""
+    """Return the person's saved filters, and those of others that name no hidden queue and no masked field."""
     person, held = request.user.get_username(), reach(request.user, "see_metadata")
     known, is_masked = JobReach(held), bool(denial_here(request, "see_payloads"))
     return [
@@ -175,11 +176,11 @@ def _names_reached(kept: SavedFilter, known: JobReach) -> bool:
 
 
 def selected_text(request: HttpRequest) -> str:
-    """The filter of an action on a list: of the rows whose boxes are ticked, else the one in the address."""
+    """Return the filter for an action on a list: the ids of the ticked rows, else the filter in the address."""
     ids = [value for value in request.GET.getlist("id") if value.isascii() and value.isdigit()][:MAX_SELECTED]
     return str(Filter().with_term("id", *ids)) if ids else typed(request)
 
 
 def typed(request: HttpRequest) -> str:
-    """The filter in the address, up to one character more than allowed: too long a filter is refused, not cut."""
+    """Return the filter in the address, cut at one character more than allowed: too long a filter is still refused."""
     return request.GET.get("q", "").strip()[: MAX_FILTER_CHARACTERS + 1]

@@ -1,4 +1,4 @@
-"""Explanations of an empty list that is not of messages: which value of its filter names nothing."""
+"""Explanations of empty lists, except lists of messages: the values in the filter that name nothing."""
 
 from __future__ import annotations
 

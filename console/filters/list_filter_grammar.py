@@ -19,13 +19,13 @@ from dlq.filters.suggest import closest
 _KEY = re.compile(r'[^\s":,]+(?=:)')
 _VALUE = re.compile(r'[^\s",]+')
 MAX_LISTED = 5
-"""Keys that a message lists in full."""
+"""The number of keys up to which an error lists all keys."""
 Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a list; `choices` are its only values, if any, and `read` raises MisreadError at a wrong one.
+    """One key of a list. `choices` are the allowed values, if limited. `read` raises MisreadError for a wrong value.
 
     `aliases` are other names of the key.
     """
@@ -38,7 +38,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Term:
-    """A key and values of which one must match, or none when negated."""
+    """A key and its values: one value must match, or none if the term is negated."""
 
     key: str
     values: tuple[str, ...]
@@ -46,7 +46,7 @@ class Term:
 
 
 def select(rows: QuerySet[Row], text: str, keys: Mapping[str, Key], wordless: str) -> QuerySet[Row]:
-    """Return the rows that `text` selects, where keys read values as conditions; raises FilterError."""
+    """Return the rows that `text` selects; the `read` of each key makes conditions of values. Raises FilterError."""
     for term in parse(text, keys, wordless):
         read = keys[term.key].read
         matching = Q(*(read(value) for value in term.values if read), _connector=Q.OR)
@@ -55,7 +55,7 @@ def select(rows: QuerySet[Row], text: str, keys: Mapping[str, Key], wordless: st
 
 
 def parse(text: str, keys: Mapping[str, Key], wordless: str) -> list[Term]:
-    """Read terms that must all match; `wordless` is the key of a value without one. Raises FilterError."""
+    """Parse terms, which must all match; `wordless` is the key of a value without a key. Raises FilterError."""
     scanner, terms = Scanner(text), []
     scanner.skip_spaces()
     while not scanner.at_end:
@@ -81,7 +81,7 @@ def _term(scanner: Scanner, keys: Mapping[str, Key], wordless: str) -> Term:
 
 
 def _unknown(scanner: Scanner, start: int, written: str, keys: Mapping[str, Key]) -> FilterError:
-    """Return the mistake, with the nearest key, or with all keys where they are few; the page lists the others."""
+    """Return the error about an unknown key. It names the nearest key, and all keys if there are few."""
     meant = closest(written, keys)
     question = f" Did you mean {meant}:?" if meant else ""
     others = f"{meant}: or another key" if meant else "a key of this list"

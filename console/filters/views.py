@@ -91,7 +91,7 @@ def _browse(request: HttpRequest, refused: Refused | None = None) -> HttpRespons
 def save(request: HttpRequest) -> HttpResponse:
     """POST /saved-filters/new: save a filter, then return to its list with that filter in force.
 
-    What is refused comes back in a form, as it was typed.
+    A refused filter comes back in a form, as it was typed.
     """
     form = SavedFilterForm(request.POST)
     form.is_valid()  # `saved_filters` judges, and says more

@@ -15,7 +15,7 @@ from queues.fleet.readings import Reading, read_fleet
 
 @dataclass(frozen=True)
 class Held:
-    """Messages of a queue in one cell: ready, scheduled, or behind others of their group."""
+    """The messages of a queue that wait in one cell: ready, scheduled, or waiting for their message group."""
 
     cell: str
     waiting: int
@@ -44,7 +44,7 @@ class Beside:
 
 
 def read(request: HttpRequest) -> Beside | None:
-    """Read the cells; None where there is one cell."""
+    """Read the cells; None if the installation has one cell."""
     if not is_fleet(request):
         return None
     readings = read_fleet()

@@ -28,7 +28,7 @@ from queues.fleet.rebalancing import balance
 
 PROPOSALS = Limits(moves=5)
 MAX_ENDED = 10
-"""The most moves that ended which the page shows; `manage.py fleet moves` has all."""
+"""The number of ended moves that the page shows; `manage.py fleet moves` lists all."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class CellLine:
     reading: Reading
     tone: str
     behind: int
-    """Changes of the directory that the cell's copy lacks."""
+    """The number of changes of the directory that this cell's copy does not have yet."""
     is_home: bool
     is_here: bool
 
@@ -55,14 +55,14 @@ class QueueLine:
 
 @dataclass(frozen=True)
 class MoveLine:
-    """One move, and the percentage of the messages that the old cell has handed out; None before it drains."""
+    """One move. `percent` of the messages have left the old cell; None before the move drains that cell."""
 
     move: Move
     percent: int | None
 
 
 def _load(name: str) -> Callable[[CellLine], float | None]:
-    """Return what reads one number of a cell's load; None while nothing is known."""
+    """Return a function that reads one number of a cell's load; its result is None while the load is unknown."""
     return lambda line: getattr(line.reading.answer.load, name) if line.reading.answer else None
 
 

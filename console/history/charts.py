@@ -33,7 +33,7 @@ class Past:
     axis: TimeAxis
     marks: Sequence[Mark]
     late_steps = 1
-    """The first steps that may lack while all of it counts as known."""
+    """The number of steps that may be missing at the start of a range that still counts as complete."""
 
     def draw(
         self,

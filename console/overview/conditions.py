@@ -14,7 +14,7 @@ from queues.control.conditions import Conditions
 
 
 def notices(request: HttpRequest) -> Iterator[Notice]:
-    """The notices of every page; the overview has also those that are no news."""
+    """Yield the notices of every page; on the overview also those about lasting conditions, such as unsafe settings."""
     conditions = standings.snapshot().conditions
     if conditions.maintenance is not None:
         row = conditions.maintenance

@@ -1,4 +1,4 @@
-"""Diagnoses as pages show them: for a queue's own page, and for the rows of a list; and where their proof is."""
+"""Diagnoses for a queue's own page and for the rows of a list, with addresses of the pages that prove them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Finding:
     def figures(self) -> Sequence[Figure]:
         """The numbers that the sentence does not say already."""
         said = self.suspect.sentence
-        # Whole words only: 30 does not say 0.
+        # Compare whole words: a sentence with 30 does not contain the figure 0.
         whole = r"(?<![\w.,]){}(?![.,]?\w)"
         return [one for one in self.suspect.figures if not re.search(whole.format(re.escape(one.words)), said)]
 
@@ -44,7 +44,7 @@ def explain(numbers: QueueNumbers) -> dict[str, object]:
 
 
 def read_diagnoses(numbers: Sequence[QueueNumbers], holders: Sequence[Holder] | None = None) -> dict[int, Diagnosis]:
-    """The diagnosis of each queue, by id. Evidence is read only where something waits."""
+    """Return the diagnosis of each queue, by id. Evidence is read only for queues in which messages wait."""
     others = [one for one in numbers if not one.is_dead_letter_queue]
     feeds = feeds_by_target([one.queue_id for one in others])
     behind = {queue_id for queue_id, known in feeds.items() if slowest(known)}
@@ -68,7 +68,7 @@ _PAGES = {Page.OLD_SNAPSHOTS: "old_snapshots", Page.TENANT: "tenants", Page.SUBS
 
 
 def _url(queue: str, proof: Proof | None) -> str:
-    """The page of the proof, narrowed to what was found."""
+    """Return the address of the page that proves a cause, with a filter for it; empty without a proof."""
     if proof is None:
         return ""
     if proof.page in _PAGES:

@@ -27,7 +27,7 @@ FRESH_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Standing:
-    """A queue's numbers and what they mean."""
+    """A queue's numbers and the verdict on them."""
 
     numbers: QueueNumbers
     verdict: Verdict
@@ -40,7 +40,7 @@ def _sum_of(name: str) -> cached_property[Any]:
 
 @dataclass(frozen=True)
 class Standings:
-    """All queues, worst first; dead-letter queues apart, since their dead letters count at their source."""
+    """All queues, worst first. Dead-letter queues are listed apart: their dead letters count at their source queues."""
 
     queues: Sequence[Standing]
     dead_letter_queues: Sequence[QueueNumbers]
@@ -55,7 +55,7 @@ class Standings:
     consumers = _sum_of("consumers")
 
     def within(self, reach: Reach) -> Standings:
-        """Return the part of it that is reached: its totals are of that alone."""
+        """Return the standings of the queues within this reach. The totals count only these queues."""
         if reach.is_everything:
             return self
         standings = [one for one in self.queues if reach.holds(one.numbers.name, one.numbers.tenant)]
@@ -89,10 +89,10 @@ _latest: tuple[float, Standings] | None = None
 
 
 def snapshot() -> Standings:
-    """The standings, read at most FRESH_SECONDS ago. Three queries when they are older, none otherwise.
+    """Return standings that are at most FRESH_SECONDS old. Older standings are read again, with three queries.
 
-    The age counts from the end of the reading: with thousands of queues it takes longer than a snapshot stays fresh,
-    and each of the places of one page that ask would read again.
+    The age counts from the end of a read: with thousands of queues, a read takes longer than FRESH_SECONDS, and a page
+    that asks several times must not read again each time.
     """
     global _latest
     with _lock:
@@ -104,7 +104,7 @@ def snapshot() -> Standings:
 
 @once_a_request
 def of_request(request: HttpRequest) -> Standings:
-    """The standings as the person who asks may see it; several grants are walked through once for each page."""
+    """Return the standings within the person's reach, computed once a request."""
     return snapshot().within(roles.reach(request.user, "see_metadata"))
 
 

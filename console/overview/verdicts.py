@@ -60,12 +60,12 @@ class Verdict:
 
     @property
     def spark_tone(self) -> str:
-        """The colour of the queue's sparkline: quiet unless something hurts."""
+        """The colour of the queue's sparkline; empty (quiet) unless the health is breaching or watch."""
         return self.health.tone if self.health in (Health.BREACHING, Health.WATCH) else ""
 
 
 def judge(numbers: QueueNumbers) -> Verdict:
-    """The verdict on one queue, from its numbers and settings alone."""
+    """Return the verdict on one queue, from its numbers and settings alone."""
     age = numbers.oldest_ready_age_seconds or 0.0
     age_breached = age > numbers.alert_oldest_age_seconds
     dead_breached = numbers.dead > numbers.alert_dead_letters
@@ -95,7 +95,7 @@ def _health(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> H
 
 
 def _stuck(numbers: QueueNumbers) -> bool:
-    """Ready messages have waited noticeably, and the backlog does not drain soon."""
+    """Return whether ready messages have waited for SOON_SECONDS, and the backlog will not drain that soon."""
     surplus = numbers.out_per_second - numbers.in_per_second
     if (numbers.oldest_ready_age_seconds or 0.0) < SOON_SECONDS:
         return False

@@ -132,10 +132,10 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _select(all_queues: Standings, text: str) -> Sequence[Standing]:
-    """The queues that `text` selects, worst first; raises FilterError at its first mistake.
+    """Return the queues that `text` selects, worst first. Raises FilterError at the first mistake.
 
-    Dead-letter queues take part only when the filter asks for them: their messages count at their source. So do the
-    console's own queues, unless they are in trouble.
+    Dead-letter queues appear only if the filter asks for them, because their messages count at their source queues. The
+    console's own queues appear if the filter asks for them, or if they are not healthy.
     """
     terms = parse(text, KEYS, wordless="queue")
     found = [standing for standing in all_queues.queues if _is_to_be_seen(standing, terms)]
@@ -174,7 +174,7 @@ _TESTS: dict[str, Callable[[Standing, str], bool]] = {
 
 
 def _rows(standings: Sequence[Standing], holders: Sequence[Holder], cells: Beside | None) -> list[Row]:
-    """The rows of one page; their histories are one query, their diagnoses as many as for one queue."""
+    """Return the rows of one page. One query reads all histories; diagnoses cost the same for one queue as for all."""
     histories = sparklines([standing.numbers.queue_id for standing in standings])
     explained = diagnoses.read_diagnoses([standing.numbers for standing in standings], holders)
     return [

@@ -37,15 +37,15 @@ LIVE_LINKS = 3
 
 @dataclass(frozen=True)
 class InQueue:
-    """One cause in one queue: the facts that stand out, or the reason why none do. A deleted queue is None."""
+    """One cause in one queue: the facts that stand out, or the reason why none do."""
 
     queue: str
     said: Sequence[Said]
     nothing: str
     hidden: int
-    """Findings that a masking rule hides from everybody."""
+    """The number of findings that a masking rule hides from everybody."""
     unread: int
-    """Failures that were too large to be looked at."""
+    """The number of failures that were too large to analyse."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class TemplateRow:
     share: float
     error: str | None
     failure_groups: Sequence[str]
-    """Fingerprints of it that died: live failure groups."""
+    """Fingerprints of the existing failure groups that have failures of this template."""
 
     @property
     def words(self) -> str:

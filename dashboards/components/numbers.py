@@ -1,4 +1,4 @@
-"""Panels of single numbers: as a figure, or as bars beside each other."""
+"""Panels of single numbers: as a figure, or as bars."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dashboards.components.queries import DATASOURCE
 
 SHOWN, HIDDEN = 0, 2
 ON_TIME_RANGE_CHANGE = 2
-ALPHABETICAL = 5  # without regard to case
+ALPHABETICAL = 5  # sorts alphabetically, ignoring case
 LABEL_VALUES = 1  # type of query in Grafana's form for variables
 OF_THE_EDITOR = "PrometheusVariableQueryEditor-VariableQuery"
 

@@ -1,1 +1,1 @@
-"""Generator of the reference: pages that follow from the code, written by `make docs`."""
+"""Generator of the reference: pages that `make docs` writes from the code."""

@@ -1,6 +1,6 @@
 """Write every generated page: `python -m docs.build [--check]`.
 
-With `--check` nothing is written, and pages that differ from what the code gives are named.
+With `--check` no page is written; the names of outdated pages are printed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""List of the generators: which pages there are, and which parts of pages."""
+"""List of the generators of whole pages, and of parts of pages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from docs.build.reference import (  # noqa: E402 - models are loaded
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """Whole pages: the path from the root, and the text."""
+    """Yield (path from the root, text) of each generated page."""
     for generator in (sql_functions, commands, http_api, python_verbs, rooms):
         yield from generator.pages()
 
 
 def blocks() -> Mapping[str, str]:
-    """Parts of pages, by the name in their marker."""
+    """Return the text of generated parts of pages, by the name in their marker."""
     return {
         "commands": commands.index(),
         "http-calls": http_api.index(),

@@ -1,6 +1,6 @@
 """The generated pages, and the generated parts of other pages.
 
-A page under one of the folders in `WHOLE` belongs to the generator, and goes when no generator writes it. In other
+A page in one of the folders in `WHOLE` is removed when no generator writes it any more. In other
 pages the text between `<!-- generated: NAME -->` and `<!-- end -->` is replaced.
 """
 
@@ -30,12 +30,12 @@ def write() -> None:
 
 
 def outdated() -> list[Path]:
-    """Paths of pages that differ from what the code gives."""
+    """List the paths of pages that differ from the generated text."""
     return [path for path, text in _wanted().items() if text is None or not path.exists() or path.read_text() != text]
 
 
 def _wanted() -> Mapping[Path, str | None]:
-    from docs.build import generators  # needs Django, which a page of its own does not
+    from docs.build import generators  # needs Django, which the other functions do not
 
     pages: dict[Path, str | None] = {
         path: None for folder in WHOLE for path in (DOCS / folder).glob("*.md") if path.read_text().startswith(NOTICE)
@@ -45,7 +45,7 @@ def _wanted() -> Mapping[Path, str | None]:
 
 
 def _parts(blocks: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Pages with generated parts, each part replaced."""
+    """Yield each page with generated parts, with the new text of the parts."""
     for path in [ROOT / "ARCHITECTURE.md", *DOCS.rglob("*.md")]:
         text = path.read_text()
         if BLOCK.search(text):

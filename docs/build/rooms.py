@@ -1,7 +1,7 @@
-"""The picture of the rooms, drawn from the imports: `docs/images/rooms.svg`.
+"""The picture of the rooms and their imports: `docs/images/rooms.svg`.
 
-A room is a package at the root. An arrow leads from a room to a room that it imports. No
-room imports one that stands above it.
+A room is a package at the root. An arrow leads from a room to a room that it imports. No room imports one that is
+drawn above it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def table_of_imports() -> str:
 
 @cache
 def _arrows() -> Arrows:
-    """Pairs of a room and a room that it imports, in the order of `ROOMS`."""
+    """Return (room, imported room) for each import between rooms, in the order of `ROOMS`."""
     graph = grimp.build_graph(*ROOMS, cache_dir=None)
     pairs = {
         (module.partition(".")[0], found.partition(".")[0])
@@ -121,7 +121,7 @@ def _arrow(of: str, to: str) -> str:
 
 
 def _column(of: str, to: str) -> int:
-    """Place from left to right of a vertical arrow."""
+    """Return the horizontal position of a vertical arrow."""
     if of == "console":
         return GAPS.get(to) or _middle(to)
     if to == "signalbox" and of in OUTSIDE:

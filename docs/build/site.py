@@ -1,7 +1,7 @@
-"""Hooks of MkDocs: the order of the pages, and the documents that lie above `docs/`.
+"""Hooks of MkDocs: the order of the pages, and the documents outside of `docs/`.
 
-`ARCHITECTURE.md`, `CONTRIBUTING.md` and `CHANGELOG.md` become pages of the folder `project`. A link to one of them, or
-from one of them, is rewritten to the place that it has in the site. A link to the README leads to the first page.
+`ARCHITECTURE.md`, `CONTRIBUTING.md` and `CHANGELOG.md` become pages of the folder `project`. Links to and
+from these documents are rewritten to their place in the site. A link to the README leads to the first page.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the documents that lie above `docs/`."""
+    """Add the documents outside of `docs/` to the site."""
     for name, page in ABOVE.items():
         if name != "README.md":
             files.append(File.generated(config, page, content=(ROOT / name).read_text()))
@@ -52,7 +52,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Rewrite the links that leave `docs/`, or that come from above it."""
+    """Rewrite links from pages of `docs/` to documents outside of it, and the links of these documents."""
     above = next((name for name, uri in ABOVE.items() if uri == page.file.src_uri and name != "README.md"), None)
     here = above or f"docs/{page.file.src_uri}"
 
@@ -68,7 +68,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def _pages(folder: str) -> Iterator[str | dict[str, list[str]]]:
-    """Pages of a folder, and the folders within it as sections."""
+    """Yield the pages of a folder, and its subfolders as sections."""
     paths = sorted((ROOT / "docs" / folder).iterdir(), key=lambda path: (path.name != "README.md", path.name))
     yield from (f"{folder}/{path.name}" for path in paths if path.suffix == ".md")
     for path in paths:

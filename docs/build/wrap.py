@@ -21,7 +21,7 @@ GLUE = "\0"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Wrap the files, or say with `--check` which ones are not wrapped."""
+    """Wrap the files; with `--check`, only list those that are not wrapped."""
     check = "--check" in arguments
     unwrapped = [path for path in map(Path, arguments) if path.suffix == ".md" and _is_changed(path, check)]
     for path in unwrapped:

@@ -13,11 +13,11 @@ from queues import audit
 from queues.models import Queue
 
 MAX_ALERTS = 100
-"""The limit of alerts that one request acknowledges: more than one cause has."""
+"""The limit of alerts that one request acknowledges. One cause has fewer alerts."""
 
 
 def acknowledge(alerts: QuerySet[Alert], *, actor: str) -> int:
-    """Note that this person works on those of the alerts that fire. Returns how many alerts changed."""
+    """Note that this person works on the alerts, as far as they fire. Return how many alerts changed."""
     with transaction.atomic():
         changed = _locked(alerts.exclude(acknowledged_by=actor))
         _write(changed, acknowledged_by=actor, acknowledged_at=timezone.now())
@@ -26,7 +26,7 @@ def acknowledge(alerts: QuerySet[Alert], *, actor: str) -> int:
 
 
 def withdraw(alerts: QuerySet[Alert], *, actor: str) -> int:
-    """Remove the acknowledgement of those of the alerts that fire. Returns how many alerts changed."""
+    """Remove the acknowledgement of the alerts, as far as they fire. Return how many alerts changed."""
     with transaction.atomic():
         changed = _locked(alerts.exclude(acknowledged_by=""))
         _write(changed, acknowledged_by="", acknowledged_at=None)

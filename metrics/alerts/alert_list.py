@@ -16,9 +16,9 @@ from metrics.alerts.conditions import INSTALLATION_CONDITIONS
 from metrics.alerts.models import Alert
 
 MAX_FIRING = 1_000
-SEVERITIES = ("critical", "warning")  # worst first; any other word comes after them
+SEVERITIES = ("critical", "warning")  # the most severe first; unknown severities come last
 WATCHDOGS = ("SignalboxWatchdog", "Watchdog")
-"""Alerts of Prometheus that always fire. When none arrives, no other alert does."""
+"""Alerts of Prometheus that always fire. When none arrives, other alerts do not arrive either."""
 MISSING_AFTER = timedelta(minutes=5)  # Alertmanager repeats it every minute, see docs/operate/alerts-prometheus.md
 
 
@@ -54,7 +54,7 @@ class Episode:
 
     @property
     def descriptions(self) -> list[str]:
-        """Descriptions without duplicates; only those of Signalbox where it has any, since its values are newer."""
+        """Descriptions without duplicates: those of Signalbox, whose values are newer, or else those of Prometheus."""
         own = [alert for alert in self.alerts if alert.source == Alert.Source.CONSOLE]
         return list(dict.fromkeys(alert.description for alert in own or self.alerts if alert.description))
 
@@ -119,7 +119,7 @@ class Watchdog:
 
     @property
     def missing(self) -> bool:
-        """True when a watchdog arrived once, and none for MISSING_AFTER."""
+        """True when the last watchdog arrived more than MISSING_AFTER ago; False when none ever arrived."""
         return self.seen_at is not None and self.now - self.seen_at > MISSING_AFTER
 
 

@@ -1,6 +1,6 @@
 """Channels that administrators set up in the console: where notifications go, and which alerts each channel gets.
 
-A URL of a chat and a signing secret allow anybody to write there. Both are encrypted with SECRET_KEY, no page shows
+Anybody with the URL of a chat or a signing secret can write there. Both are encrypted with SECRET_KEY, no page shows
 them again, and notifications hold the channel's number instead.
 """
 
@@ -95,7 +95,7 @@ def destination(notification: Notification) -> Destination:
 
 
 def note_attempt(notification: Notification, now: datetime) -> None:
-    """Keep the result of the last attempt with the channel of the console, if it is to one."""
+    """Save the result of the last attempt in the channel, if the notification goes to a channel of the console."""
     if notification.alert_channel is None:
         return
     arrived = notification.state == Notification.State.SENT
@@ -120,7 +120,7 @@ def create(kind: str, fields: ChannelFields, *, actor: str) -> AlertChannel:
 def change(channel_id: int, fields: ChannelFields, *, version: int, actor: str) -> AlertChannel:
     """Change a channel whose `version` the person saw. Raises `InvalidArgument`, which names the field.
 
-    A channel that is switched off gives up its waiting notifications.
+    Switching a channel off cancels its waiting notifications.
     """
     with transaction.atomic():
         channel = _locked(channel_id)
@@ -139,7 +139,7 @@ def change(channel_id: int, fields: ChannelFields, *, version: int, actor: str) 
 
 
 def remove(channel_id: int, *, actor: str, reason: str) -> bool:
-    """Remove a channel, and give up its waiting notifications. False when it does not exist."""
+    """Remove a channel, and cancel its waiting notifications. False when the channel does not exist."""
     with transaction.atomic():
         channel = _locked(channel_id)
         if channel is None:

@@ -108,7 +108,7 @@ def queue_paused(reading: QueueReading) -> str | None:
 
 @_of_queues
 def upstream_lag(reading: QueueReading) -> str | None:
-    """Check what subscriptions have still to send, by the limit for messages that wait in the queue itself."""
+    """Check the unsent messages of subscriptions, with the limit for messages that wait in the queue itself."""
     feed, allowed = reading.slowest_feed, reading.numbers.alert_oldest_age_seconds
     if feed is None or reading.numbers.paused or feed.lag_seconds <= allowed:
         return None

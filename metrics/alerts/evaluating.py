@@ -32,11 +32,11 @@ from queues.counters.queue_numbers import QueueNumbers, read_numbers
 from queues.database.query import fetch
 
 GAP = timedelta(minutes=5)
-"""After a gap this long between two evaluations a pending alert starts again."""
+"""After a longer gap between two evaluations, the pending time of an alert starts again."""
 SILENT_SEVERITY = "info"
 """The severity of alerts that pages list and that no notification reports."""
 MAX_OPEN = 20_000
-"""Limit of open alerts. An alert beyond it is not made: it would be new at every evaluation."""
+"""Limit of open alerts. Above the limit no alert is made, because it would be new at every evaluation."""
 
 EVALUATOR = f"{socket.gethostname()}:{os.getpid()}"
 
@@ -96,7 +96,7 @@ def findings(numbers: Sequence[QueueNumbers]) -> Iterator[Finding]:
 
 
 def findings_of_installation(now: datetime, cells: Cells) -> Iterator[Finding]:
-    """Find the conditions that hold for the installation, a missing watchdog of Prometheus included."""
+    """Find the conditions that hold for the installation, including a missing watchdog of Prometheus."""
     current = maintenance.current()
     reading = InstallationReading(
         engine=read_engine(),
@@ -179,7 +179,7 @@ def _note_holding(alert: Alert, finding: Finding, now: datetime) -> None:
 
 
 def _note_calm(alert: Alert, now: datetime) -> None:
-    """Note that the condition does not hold; a firing alert is resolved when that has lasted for keep_seconds."""
+    """Note that the condition does not hold. A firing alert is resolved after keep_seconds in that state."""
     alert.calm_since = alert.calm_since or now
     rule = all_rules().get(alert.name)
     keep = timedelta(seconds=rule.keep_seconds if rule else 0.0)

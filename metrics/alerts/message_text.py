@@ -112,5 +112,5 @@ def _chat_paragraph(alert: dict[str, str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Write text so that a chat reads no link, mention or channel in it."""
+    """Escape text so that a chat shows no link, mention or channel in it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

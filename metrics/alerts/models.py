@@ -39,14 +39,14 @@ class Alert(models.Model):
     labels = models.JSONField(db_default={})
     starts_at = models.DateTimeField()
     seen_at = models.DateTimeField(db_default=Now())
-    """When its source last reported it."""
+    """When the source last reported the alert."""
     resolved_at = models.DateTimeField(null=True)
     calm_since = models.DateTimeField(null=True)
     """Since when the condition of a firing alert has not held; null while it holds."""
     notified_at = models.DateTimeField(null=True)
-    """When people were first notified; null while they were not."""
+    """When people were first notified; null before that."""
     acknowledged_by = models.CharField(max_length=150, db_default="")
-    """The person who works on it; empty while no person acknowledged it."""
+    """The person who acknowledged the alert; empty before that."""
     acknowledged_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -105,7 +105,7 @@ class AlertChannel(models.Model):
     tenant_pattern = models.CharField(max_length=100, db_default="")
     enabled = models.BooleanField()
     version = models.IntegerField(db_default=1)
-    """Grows with each change, so that of two changes of one version the second is refused."""
+    """Counts the changes. A change by a person who saw an older version is refused."""
     changed_by = models.CharField(max_length=150)
     changed_at = models.DateTimeField(db_default=Now())
     last_sent_at = models.DateTimeField(null=True)

@@ -16,7 +16,7 @@ from metrics.diagnosis.thresholds import BACKLOG_SECONDS
 from metrics.wording import plural, span
 
 FAR = 2.0
-"""Forecasts beyond this many times the retention are left out: at such a rate hardly anything grows."""
+"""Forecasts beyond this many times the retention are left out: such slow growth is not worth a forecast."""
 
 _LIMITS = {
     "max_backlog_messages": "backlog limit",
@@ -166,9 +166,9 @@ def _not_clear(evidence: Evidence, ruled_out: tuple[Suspect, ...], outlook: Outl
     busy = numbers.consumers and numbers.leased >= numbers.consumers
     advice = (
         f"All consumers have work in hand: {numbers.leased} in flight with {plural(numbers.consumers, 'consumer')}."
-        " More workers may be all it needs."
+        " More workers may be enough."
         if busy
-        else "Compare the charts with what was deployed or sent when it began to grow."
+        else "Compare the charts with what was deployed or sent when the backlog began to grow."
     )
     return Diagnosis(numbers.name, True, sentence, "No cause found yet.", (), ruled_out, advice, outlook)
 
@@ -200,7 +200,7 @@ def look_ahead(evidence: Evidence) -> Outlook:
 
 
 def _drained_in(waiting: int, flow: Flow) -> float | None:
-    """Compute the time to drain from how much the backlog shrank, retries and due messages included."""
+    """Compute the time to drain from the change of the backlog, which includes retries and messages that became due."""
     return waiting * flow.seconds / -flow.growth if flow.growth < 0 else None
 
 

@@ -120,7 +120,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class DeadRows:
-    """The table of tickets with the most dead rows, as PostgreSQL's statistics say."""
+    """The table of tickets with the most dead rows, by PostgreSQL's statistics."""
 
     table: str
     dead: int
@@ -168,7 +168,7 @@ class Evidence:
 
     @property
     def slowest_feed(self) -> Feed | None:
-        """The subscription whose oldest message has waited too long for its turn, if there is one."""
+        """The subscription whose oldest unsent message has waited too long; None when there is no such subscription."""
         feed = slowest(self.feeds)
         return feed if feed is not None and feed.lag_seconds >= BACKLOG_SECONDS else None
 

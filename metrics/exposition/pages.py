@@ -1,7 +1,7 @@
 """Pages of metrics for scrapers, rendered and compressed once for each reading of the fleet.
 
 `/metrics` has what concerns no single queue, `/metrics/queues` the numbers of queues, `/metrics/settings` their
-settings. No series is on two of them but the exporter's own. Scrapers that accept OpenMetrics get it.
+settings. Only the exporter's own series are on several pages. Scrapers that accept OpenMetrics get it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format, as every version of Prometheus reads it."""
 OPENMETRICS = "application/openmetrics-text"
 OPENMETRICS_TYPE = f"{OPENMETRICS}; version=1.0.0; charset=utf-8"
-FAST = 1  # compresses twenty to one already; the next levels cost more than they save
+FAST = 1  # this level compresses twenty to one; higher levels cost more than they save
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Answer:
 
     @cached_property
     def openmetrics(self) -> Answer:
-        """Page in OpenMetrics with the same samples, made when the first scraper asks for it."""
+        """The page as OpenMetrics with the same samples, made when a scraper first asks for it."""
         return Answer(as_openmetrics(self.plain), OPENMETRICS_TYPE)
 
 
@@ -73,7 +73,7 @@ class UnknownNameError(LookupError):
 
 
 def render_only(fleet: Fleet, tenants: Iterable[str], queues: Iterable[str]) -> Answer:
-    """Render in detail the queues of these names and tenants; an empty list restricts nothing."""
+    """Render the queues of these names and tenants in detail. An empty list means all."""
     of_tenants = _named(fleet.queues, "tenant", list(tenants), lambda numbers: numbers.tenant)
     named = _named(of_tenants, "queue", list(queues), lambda numbers: numbers.name)
     return Answer(render_queues(fleet, only=named, detailed=len(named))[0])

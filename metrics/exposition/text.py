@@ -1,4 +1,4 @@
-"""Prometheus' text format, written by hand: at thousands of queues formatting is what a reading costs.
+"""Prometheus' text format, written without a library: with thousands of queues, formatting is most of a reading's cost.
 
 Tests read every page back with prometheus_client's parser.
 """
@@ -21,19 +21,22 @@ _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 @dataclass(frozen=True)
 class Style:
-    """Parts of a page that are written beside the plain numbers."""
+    """Optional parts of a page."""
 
     detailed: bool = True
     """Write every bucket of histograms, and rare counters at 0."""
     exemplars: bool = False
-    """Write the trace of a recent observation behind its bucket, which only OpenMetrics knows."""
+    """Write the trace of a recent observation after its bucket; only OpenMetrics has such exemplars."""
 
 
 PLAIN, LEAN, TRACED = Style(), Style(detailed=False), Style(exemplars=True)
 
 
 def samples(metrics: Collection[Metric[Reading]], reading: Reading, *subject: str, style: Style = PLAIN) -> list[str]:
-    """Write each metric's samples of one reading, whose subject has these labels: one line for each series."""
+    """Write the samples of one reading: a text for each metric, with a line for each series.
+
+    `subject` are the values of the labels that all series of the reading have, such as tenant and queue.
+    """
     written, inside, before = [], None, ""
     for metric in metrics:
         if inside is None:
@@ -58,7 +61,7 @@ def _without_rare(metric: Metric[Any], values: dict[Any, Value]) -> dict[Any, Va
 
 @lru_cache(maxsize=4_096)
 def _labels(names: tuple[str, ...], values: tuple[str, ...]) -> str:
-    """Write labels as they stand between the braces."""
+    """Write labels as Prometheus has them between braces."""
     return ",".join([f'{name}="{value.translate(_ESCAPES)}"' for name, value in zip(names, values, strict=True)])
 
 
@@ -71,7 +74,7 @@ def _lines(metric: Metric[Any], inside: str, value: Value, style: Style) -> str:
 
 
 def _histogram(metric: Metric[Any], inside: str, spread: Spread, style: Style) -> str:
-    """Write the buckets, cumulative, the sum and the count; without detail only the bucket of all, which must be."""
+    """Write the cumulative buckets, the sum and the count; without detail only the mandatory bucket `+Inf`."""
     name, before, counts = metric.name, f"{inside}," if inside else "", spread.cumulative()
     braces = f"{{{inside}}}" if inside else ""
     bounds = _upper_bounds(metric.bounds)
@@ -91,12 +94,12 @@ def _with_exemplar(line: str, exemplar: Exemplar | None) -> str:
 
 @lru_cache
 def _upper_bounds(seconds: tuple[float, ...]) -> tuple[str, ...]:
-    """Write bounds as the label `le` has them, the last one without a bound."""
+    """Write the upper bounds for the label `le`; the last one is +Inf."""
     return (*(f"{bound:g}" for bound in seconds), "+Inf")
 
 
 class Page:
-    """A page in the making: lines by metric, since the format keeps those of one metric together."""
+    """A page that is being written. It keeps lines by metric, because the format wants those of one metric together."""
 
     def __init__(self) -> None:
         self._lines: dict[Metric[Any], list[str]] = {}
@@ -128,5 +131,5 @@ _HELP = re.compile(rb"^# HELP .*\"", re.MULTILINE)
 
 
 def as_openmetrics(plain: bytes) -> bytes:
-    """Write a page as OpenMetrics: counters are declared without `_total`, helps escape quotes, an end is marked."""
+    """Convert a page to OpenMetrics: no `_total` in declarations of counters, escaped quotes in helps, an end mark."""
     return _HELP.sub(lambda line: line[0].replace(b'"', rb"\""), _COUNTER.sub(rb"\1 ", plain)) + b"# EOF\n"

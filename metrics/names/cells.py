@@ -25,7 +25,7 @@ CELL_METRICS: tuple[Metric[Fleet], ...] = (
     ),
     gauge(
         "fleet_move_idle_seconds",
-        "The longest time for which a move that is not paused was taken no further; 0 without moves.",
+        "The longest time without progress of a move that is not paused; 0 without moves.",
         lambda fleet: fleet.cells.move_idle_seconds,
     ),
 )

@@ -30,7 +30,7 @@ class Metric(Generic[Reading]):
     bounds: tuple[float, ...] = BOUNDS
     """The upper bounds of a histogram's buckets, without the last one, which has none."""
     is_rare: Callable[..., bool] = lambda *labels: False
-    """Whether most queues have 0 here, by the metric's own labels: then only queues shown in detail have a 0."""
+    """Whether most queues have the value 0. Then only queues that are shown in detail export a 0."""
 
 
 def gauge(name: str, text: str, read: Callable[[Reading], Values], *labels: str) -> Metric[Reading]:

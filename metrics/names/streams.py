@@ -9,7 +9,7 @@ from queues.control.streams import GroupNumbers
 STREAM_METRICS: tuple[Metric[Fleet], ...] = (
     counter(
         "stream_messages_appended",
-        "Positions given to messages of the stream; one that was rolled back counts too.",
+        "Positions of the stream that were given to messages, including those that were rolled back.",
         lambda fleet: {(stream.tenant.name, stream.name): appended for stream, appended in fleet.streams.appended},
         *("tenant", "stream"),
     ),
@@ -20,7 +20,7 @@ GROUP_METRICS: tuple[Metric[GroupNumbers], ...] = with_labels(
     (
         gauge(
             "group_lag_messages",
-            "Positions that the group has not committed, with those that were rolled back or are being appended.",
+            "Positions that the group has not committed, including those that were rolled back or are being appended.",
             lambda group: group.lag_messages,
         ),
         gauge(

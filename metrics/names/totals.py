@@ -10,11 +10,11 @@ from metrics.reading.fleet import Totals
 
 def _totals(prefix: str, whose: str) -> tuple[Metric[Totals], ...]:
     def total(kind: Any, name: str, text: str) -> Metric[Totals]:
-        """A metric with the name of its field of `Totals`."""
+        """Make a metric whose value is the field of `Totals` with the same name."""
         made: Metric[Totals] = kind(f"{prefix}_{name}", text, lambda totals: getattr(totals, name))
         return made
 
-    oldest_visible = f"The oldest visible age among the queues of {whose}; 0 when no message waits."
+    oldest_visible = f"Time since the oldest ready message of {whose} became ready; 0 when no message is ready."
     return (
         total(gauge, "queues", f"Queues of {whose}, dead-letter queues included."),
         gauge(

@@ -30,7 +30,7 @@ class Cells:
     peak_over_mean: float | None = None
     """The load of the busiest cell, as a share of the mean; None except in the home."""
     move_idle_seconds: float = 0.0
-    """The longest time for which no runner took a move further that is not paused."""
+    """The longest time without progress of a move that is not paused."""
 
     @property
     def silent(self) -> list[str]:

@@ -31,7 +31,7 @@ _SIGNS, _HEALTH = query_text("health/upkeep_signs"), query_text("health/engine_h
 
 @dataclass(frozen=True)
 class Signs:
-    """The last signs of life of upkeep and consumers, in seconds ago; None: never."""
+    """Seconds since the last signs of life of upkeep and consumers; None when there never was one."""
 
     clock_age_seconds: float | None
     """Seconds since `manage.py upkeep` moved the engine's clock; None where upkeep runs only from SQL."""
@@ -49,7 +49,7 @@ class Signs:
 
 @dataclass(frozen=True)
 class Engine:
-    """The health of PostgreSQL as far as it affects queues, and numbers of trash and archive; read without messages."""
+    """The health of PostgreSQL as far as it affects queues, and numbers of trash and archive. Reads no messages."""
 
     notify_queue_usage: float = 0.0
     """How full the queue of notifications is, 0 to 1."""
@@ -82,12 +82,12 @@ class QueueReading:
 
     @property
     def slowest_feed(self) -> Feed | None:
-        """The subscription with the oldest message that is still to come; None where no subscription is behind."""
+        """The subscription with the oldest unsent message; None when no subscription is behind."""
         return slowest(self.feeds)
 
 
 def slowest(feeds: Sequence[Feed]) -> Feed | None:
-    """Return the subscription with the oldest message that is still to come; None where none is behind."""
+    """Return the subscription with the oldest unsent message; None when no subscription is behind."""
     behind = [feed for feed in feeds if feed.lag]
     return max(behind, key=lambda feed: feed.lag_seconds, default=None)
 
@@ -191,7 +191,7 @@ def read_fleet() -> Fleet:
 
 
 def read_engine() -> Engine:
-    """Read PostgreSQL and the trash with one query, however much the tables hold."""
+    """Read PostgreSQL's health and the trash with one query, whose cost does not depend on the number of messages."""
     row = named_row(_HEALTH, {"tables": list(TABLES)})
     ratios = row.pop("dead_tuple_ratios")
     return Engine(dead_tuple_ratios=json.loads(ratios) if isinstance(ratios, str) else ratios, **row)

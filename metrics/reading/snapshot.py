@@ -26,11 +26,11 @@ from metrics.reading.fleet import Fleet, read_fleet
 from signalbox.connections.unavailable import cause_of
 
 REFRESH_SECONDS = 5.0  # half of the shortest scrape interval in common use
-RECENT_SECONDS = 15.0  # numbers older than that are waited for: a scrape interval in common use
-STALE_SECONDS = 30.0  # two scrapes of 15 s: a restart of the database is shorter, an outage is not
+RECENT_SECONDS = 15.0  # a caller waits for newer numbers than these; a scrape interval in common use
+STALE_SECONDS = 30.0  # two scrapes of 15 s; longer than a restart of the database
 WAIT_SECONDS = 3.0  # well below Prometheus' default scrape timeout of 10 s
-IDLE_SECONDS = 300.0  # after so long without a caller the thread ends, and the next caller starts it
-TURN_SECONDS = 5.0  # then two replicas read at once: fresh numbers matter more than cost
+IDLE_SECONDS = 300.0  # the thread ends after this time without a caller, and the next caller starts it again
+TURN_SECONDS = 5.0  # after this wait two replicas read at once: fresh numbers matter more than cost
 POLL_SECONDS = 0.05
 
 _CUT_OFF = "set local idle_in_transaction_session_timeout = '30s'"

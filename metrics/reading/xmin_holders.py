@@ -44,8 +44,10 @@ class Holder:
     age_transactions: int
     """Transaction ids that were given out since the one it holds."""
     age_seconds: float | None
-    """How long it has held. Exact for BACKEND and PREPARED_TRANSACTION. For other kinds a lower bound, from the
-    aggregations of the last ten minutes; None when these do not show the transaction id.
+    """How long the holder has held its xmin. Exact for BACKEND and PREPARED_TRANSACTION.
+
+    For other kinds a lower bound, from the aggregations of the last ten minutes; None when these do not show the
+    transaction id.
     """
     pid: int | None
     user: str | None
@@ -53,22 +55,22 @@ class Holder:
     application: str | None
     client: str | None
     state: str | None
-    """As PostgreSQL says it: "idle in transaction", "streaming"; of slots "active" or "inactive"."""
+    """The state in PostgreSQL's words: "idle in transaction", "streaming"; of slots "active" or "inactive"."""
     started_at: datetime | None
     query_started_at: datetime | None
     query: str | None
-    """The query that it runs or ran last, which may quote data."""
+    """The query that the session runs or ran last; it may quote data."""
     reader: str
-    """The database role that read this."""
+    """The database role that read this list of holders."""
 
     @property
     def slows_queues(self) -> bool:
-        """True when it keeps rows of Signalbox's tables, and not only of system catalogs."""
+        """True when the holder keeps dead rows of Signalbox's tables, and not only of system catalogs."""
         return self.kind != CATALOG_SLOT
 
     @property
     def is_old(self) -> bool:
-        """True when it slows queues and is known to have held for OLD_SNAPSHOT_SECONDS."""
+        """True when the holder slows queues and is known to have held its xmin for OLD_SNAPSHOT_SECONDS."""
         return self.slows_queues and self.age_seconds is not None and self.age_seconds >= settings.OLD_SNAPSHOT_SECONDS
 
 

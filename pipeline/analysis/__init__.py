@@ -1,1 +1,1 @@
-"""Failure analysis: templates of errors over all queues, and what sets the failures of a cause apart."""
+"""Failure analysis: templates of errors over all queues, and features that are frequent in the failures of a cause."""

@@ -28,7 +28,7 @@ WHOLE, NOT_READ = ("[]", ALL, ""), ("[]", UNREAD, "")
 
 @dataclass(frozen=True)
 class Standing:
-    """A feature that sets failures apart. `surprise` is -ln of the bound on its probability by chance."""
+    """A feature that failures have more often. `surprise` is -ln of the bound on the probability of that by chance."""
 
     feature: Feature
     failures_with: int
@@ -38,7 +38,7 @@ class Standing:
 
 @dataclass
 class Compared:
-    """Counts of the messages of one cause and of its queue's successes, and the features that set them apart."""
+    """Counts of the messages of one cause and of its queue's successes, and the features in which they differ."""
 
     cause: str
     failures: int
@@ -55,8 +55,8 @@ Counted = Mapping[Feature, int]
 def compare(causes: Mapping[str, Counted], successes: Counted, tests: int) -> Iterator[Compared]:
     """Compare each cause of a queue with its successes.
 
-    `tests` is the number of features that are compared. They must be chosen without regard to failures: else the
-    correction would count too few tests.
+    `tests` is the number of features that are compared. The choice of features must not depend on the failures;
+    otherwise the correction would count too few tests.
     """
     all_s = successes.get(WHOLE, 0)
     for cause, said in causes.items():

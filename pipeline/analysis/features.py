@@ -23,7 +23,7 @@ KEY_CHARACTERS, VALUE_CHARACTERS = 100, 80
 
 HAS, TYPE, VALUE, RANGE = "has", "type", "value", "range"
 ALL, UNREAD = "all", "unread"
-"""Features of all messages that were read, and of all that were not, so that totals are counted like features."""
+"""Features of each message that was read, and of each that was not: totals are counted as features too."""
 
 Steps = tuple[str, ...]
 Hidden = tuple[frozenset[Steps], frozenset[Steps]]
@@ -140,6 +140,6 @@ def is_hidden(path: Iterable[str | None], hidden: Hidden) -> bool:
         if step is not None:
             rules = _after(rules, step)
         else:
-            indexes = {step for rule in rules for step in rule if step.isdigit()} | {"0"}  # behind "**" any is next
+            indexes = {step for rule in rules for step in rule if step.isdigit()} | {"0"}  # after "**", any index
             rules |= frozenset(rest for index in indexes for rest in _after(rules, index))
     return _ends(rules)

@@ -1,6 +1,6 @@
-"""Count the features of archived messages in Spark's tasks, and find those that set failures apart.
+"""Count the features of archived messages in Spark's tasks, and find those that failures have more often.
 
-A task reads the features of a few messages at a time: bodies never pass through Spark itself.
+A task reads the features of a few messages at a time, so bodies never pass through Spark itself.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def worth_comparing(counted: DataFrame) -> DataFrame:
     often = (f.col("n") >= LEAST_SUPPORT) & (f.col("n") >= LEAST_SHARE * f.col("whole"))
     usual = is_path & (
         f.col("n") >= (1 - 1 / LEAST_LIFT) * f.col("whole")
-    )  # a feature that more messages lack cannot be a finding
+    )  # if more successes lack the key, its absence is no finding
     compared = (f.col("said") >= LEAST_SUPPORT) & ~is_total & (f.col("nth") == 1)
     with_sums = (
         counted.withColumn("whole", f.max(f.when(f.col("kind") == ALL, f.col("n"))).over(whole))

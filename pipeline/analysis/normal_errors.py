@@ -23,7 +23,7 @@ UNITS = "ns|us|µs|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|by
 ORDINALS = "st|nd|rd|th"
 
 LOW_LINE, SLASH, BACKSLASH, COLON = "\ue000", "\ue001", "\ue002", "\ue003"
-"""Stand-ins for an underscore, a word character to RE2, and for a slash, backslash and colon before no path."""
+"""Marks that replace an underscore, a word character to RE2, and a slash, backslash or colon before no path."""
 
 
 def normal(errors: pa.Array) -> pa.Array:

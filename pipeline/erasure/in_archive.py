@@ -180,7 +180,7 @@ def _erase_in(row: ArchiveErasure, file: ArchiveFile, sought: Sought) -> None:
 
 
 def new_path(path: str, erasure_id: int) -> str:
-    """Path of the rewritten file. A repeated attempt overwrites the file that the one before began."""
+    """Return the path of the rewritten file. A repeated attempt overwrites the unfinished file of the earlier one."""
     plain = _SUFFIX.sub("", path)
     return f"{plain.removesuffix('.parquet')}-erased-{erasure_id}.parquet"
 

@@ -27,7 +27,7 @@ class ArchiveErasure(models.Model):
     unreadable = models.BigIntegerField(db_default=0)  # payloads that are not JSON
     findings_erased = models.BigIntegerField(db_default=0)  # findings of the failure analysis that quoted the value
     finished_at = models.DateTimeField(null=True)
-    note = models.TextField(db_default="")  # why it waits
+    note = models.TextField(db_default="")  # the reason for which the erasure waits
 
     class Meta:
         db_table = "pipeline_erasure"

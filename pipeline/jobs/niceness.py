@@ -14,7 +14,7 @@ AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def stand_back() -> None:
-    """Give this process and all that it starts the lowest CPU priority.
+    """Give this process and its future children the lowest CPU priority.
 
     Niceness is not enough: Linux interrupts a process for one that wakes up only under the policy SCHED_IDLE.
     """

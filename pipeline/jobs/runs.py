@@ -97,7 +97,7 @@ def note_step(run: Run) -> None:
 
 
 def note_progress(run: Run) -> None:
-    """Record that a running run has made progress: without it, its page shows the run as stalled."""
+    """Record that a running run has made progress. Without such reports, pages show the run as stalled."""
     Run.objects.filter(pk=run.pk).update(seen_at=Now())
 
 

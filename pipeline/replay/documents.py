@@ -65,7 +65,7 @@ def asks(path: Sequence[Step], tests: Sequence[Test]) -> Callable[[str | None], 
 
 
 def containing(text: str) -> Test:
-    """A string, a number or a truth value that contains this text, in either case."""
+    """Test whether a string, number or boolean contains this text, ignoring case."""
     wanted = text.lower()
     return lambda found: wanted in (_as_text(found) or "").lower()
 

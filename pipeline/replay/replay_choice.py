@@ -113,10 +113,10 @@ def _as_staged(rows: DataFrame, kind: str) -> DataFrame:
 
 
 def _each_once(rows: DataFrame) -> DataFrame:
-    """Keep the last end of each message: one that died, was redriven and acknowledged is in the archive twice.
+    """Keep the last end of each message. A message that died, was redriven and acknowledged is in the archive twice.
 
-    The partitions are as many as may write at a time; a partition that is computed again has the same rows in the same
-    order.
+    There are as many partitions as tasks that may write at a time. A partition that is computed again has the same rows
+    in the same order.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

@@ -101,7 +101,7 @@ def stage(choose: Choose, request: ReplayRequest, *, actor: str) -> tuple[Any, R
 
 @contextmanager
 def _alone(actor: str) -> Iterator[None]:
-    """Allow one replay at a time, and record a refused run: no other run does its work."""
+    """Allow one replay at a time. A refused replay is recorded as a run, because no later run does its work."""
     with ExitStack() as held:
         try:
             held.enter_context(alone("signalbox.replay"))

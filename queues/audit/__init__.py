@@ -1,9 +1,9 @@
 """The record of what people and programs did, written in the action's own transaction: no action without its row.
 
 Rows are written by one function (`queues/sql/audit/_record_audit.sql`): verbs that change a queue or a stream call it
-themselves, services call it through `record`. Nothing updates or deletes rows but `queues.audit.pruning`: the database
-refuses, and chains each row to the one before by its hash (`queues/sql/audit/_seal_audit.sql`), so that
-`queues.audit.chain.verify` finds what was changed behind its back.
+themselves, services call it through `record`. Only `queues.audit.pruning` deletes rows; the database refuses every
+other change of a row. Each row has the hash of the row before (`queues/sql/audit/_seal_audit.sql`), so
+`queues.audit.chain.verify` finds a change that was made in spite of that.
 """
 
 from __future__ import annotations

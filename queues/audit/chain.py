@@ -31,9 +31,9 @@ GUARDING_SCRIPTS = "audit"  # a folder of queues/sql/
 class Verdict:
     """The result of a walk over the chain: `events` rows, and the position, id and complaint of the first wrong row.
 
-    `hash` is that of the last row. `position` is None for a row without a position in the chain, `event_id` for one
-    that is gone. Rows up to `pruned` were exported and removed. `guards` are the functions and triggers of the audit
-    that are not this release's: rows may have been written past them.
+    `hash` is that of the last row. `position` is None if the wrong row has no position in the chain, `event_id` is None
+    if it is missing. Rows up to `pruned` were exported and removed. `guards` are the functions and triggers of the
+    audit that are not this release's: rows may have been written past them.
     """
 
     events: int
@@ -55,9 +55,10 @@ class Verdict:
 
 
 def verify(noted: tuple[int, str] | None = None, exports: Sequence[Path] = ()) -> Verdict:
-    """Walk the whole chain. `noted` is a position and its hash, written down elsewhere: they must still hold.
+    """Walk the whole chain; the result names the first wrong row.
 
-    `exports` are files of pruned rows: they must be complete, up to the row at which the database begins. Raises
+    `noted` is a position and a hash that were recorded elsewhere: the row at that position must still have that hash.
+    `exports` are files of pruned rows: together they must have every row before the first one in the database. Raises
     `InvalidArgument` when `noted` was pruned and no export has it.
     """
     walk = _walk()

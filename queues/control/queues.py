@@ -19,7 +19,7 @@ from queues.messages import client
 from queues.models import Queue, Tenant
 
 NAME_SEPARATORS = "-._"
-"""What stands between the name of a tenant and the rest of a queue's name."""
+"""The separator between the name of a tenant and the rest of a queue's name."""
 
 
 def get_queue(name: str) -> Queue:
@@ -40,7 +40,7 @@ def create_queue(
 def make_queue(
     name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str
 ) -> tuple[Queue, bool]:
-    """Create a queue unless it exists; return it, and whether this call created it: of several at once, one did."""
+    """Create a queue unless it exists; return it, and whether this call created it."""
     with transaction.atomic():
         fetch("select pg_advisory_xact_lock(hashtext('signalbox.make_queue'), hashtext(%s))", [name])
         known = Queue.objects.filter(name=name).exists()

@@ -1,7 +1,8 @@
 """The quotas of a tenant: limits for all of its queues together, and their present use.
 
 The quotas are columns of the tenant. A trigger marks the queues that they concern, so that the verbs of other queues
-read nothing more. In `queues/sql/`, `_admit`, `_free_in_flight`, `_set_admission_flags` and `begin_long_poll` enforce
+read nothing more. In `queues/sql/`, `_admit`, `_free_in_flight`, `_set_admission_flags`,
+`_set_stream_flags`, `_admit_stream_bytes` and `begin_long_poll` enforce
 them.
 """
 
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from queues import audit
 from queues.counters.queue_numbers import TenantNumbers, read_tenants
@@ -20,6 +22,7 @@ from queues.database.query import fetch, query_text
 from queues.errors import InvalidArgument, TenantNotFound
 from queues.models import Tenant
 from queues.settings import QUOTAS
+from queues.stream_models import Stream
 
 SENDS_REFUSED = "existing messages are kept, new ones are refused."
 CONSEQUENCES = {
@@ -29,9 +32,11 @@ CONSEQUENCES = {
     "max_in_flight": "messages in flight stay with their consumers, and receives wait.",
     "publish_rate_per_second": "faster sends are refused.",
     "max_queues": "existing queues are kept, new ones are refused.",
+    "max_streams": "existing streams are kept, new ones are refused.",
+    "max_stream_bytes": "existing messages are kept, and appends are refused until retention makes room.",
     "max_long_polls": "existing connections are kept, new ones are refused.",
 }
-"""What follows, by quota, when the quota is below the present use of the tenant."""
+"""The effect of each quota that is set below the present use of the tenant."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class TenantUse:
 
     tenant: Tenant
     queues: int
+    streams: int
+    stream_bytes: int | None
+    """Bytes of its streams on disk; None where no quota limits them."""
     messages: int
     """Ready, scheduled, waiting and in-flight messages."""
     bytes_held: int | None
@@ -99,19 +107,28 @@ def _checked(name: str, value: object) -> float | int:
 
 def read_use() -> list[TenantUse]:
     """Read every tenant with the use of its quotas, by name. A fixed number of queries."""
-    counters = {tenant_id: (held, polls) for tenant_id, held, polls in fetch(_ADMISSION_COUNTERS)}
+    counters = {tenant_id: counted for tenant_id, *counted in fetch(_ADMISSION_COUNTERS)}
     numbers = {tenant.tenant: tenant for tenant in read_tenants()}
-    tenants = Tenant.objects.annotate(made=Count("queues", filter=Q(queues__is_dead_letter_queue=False)))
+    own = Stream.objects.filter(tenant=OuterRef("pk")).values("tenant").annotate(number=Count("pk")).values("number")
+    tenants = Tenant.objects.annotate(
+        made=Count("queues", filter=Q(queues__is_dead_letter_queue=False)), made_streams=Coalesce(Subquery(own), 0)
+    )
     return [
-        _use(tenant, numbers.get(tenant.name) or TenantNumbers(tenant.name), *counters.get(tenant.pk, (None, None)))
+        _use(
+            tenant, numbers.get(tenant.name) or TenantNumbers(tenant.name), *counters.get(tenant.pk, (None, None, None))
+        )
         for tenant in tenants.order_by("name")
     ]
 
 
-def _use(tenant: Any, numbers: TenantNumbers, bytes_held: int | None, long_polls: int | None) -> TenantUse:
+def _use(
+    tenant: Any, numbers: TenantNumbers, bytes_held: int | None, long_polls: int | None, stream_bytes: int | None
+) -> TenantUse:
     return TenantUse(
         tenant=tenant,
         queues=tenant.made,
+        streams=tenant.made_streams,
+        stream_bytes=stream_bytes,
         messages=numbers.depth + numbers.leased,
         bytes_held=bytes_held,
         in_flight=numbers.leased,

@@ -2,7 +2,7 @@
 
 A dump has its rows of one moment and its sequences of later ones, and is often restored into another cluster with other
 transaction ids. Upkeep notices and corrects both when it starts; here it is done at once and reported. Ids drawn after
-the backup, which upkeep cannot know, are skipped, so that no id comes to mean two things.
+the backup, which upkeep cannot know, are skipped, so that no id is given out twice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Subscriptions of queues from Django: with their audit rows in one transaction, and who feeds whom."""
+"""Subscriptions of queues from Django: changes with their audit rows, and which queue or stream feeds which queue."""
 
 from __future__ import annotations
 

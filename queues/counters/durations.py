@@ -22,7 +22,7 @@ BOUNDS = DURATION_BOUNDS
 
 @dataclass(frozen=True)
 class Exemplar:
-    """One observation in whose trace can be looked up why it took so long. `at` is Unix time."""
+    """One observation with its trace, in which a person can look up why it took so long. `at` is Unix time."""
 
     trace_id: str
     seconds: float
@@ -94,10 +94,11 @@ def read_durations(queue_ids: Sequence[int] | None = None) -> dict[int, Duration
 
 
 def percentile(counts: Sequence[int], share: float) -> float | None:
-    """Estimate the seconds that `share` (0 to 1) of what was counted took at most; None when nothing was counted.
+    """Estimate the duration, in seconds, that a `share` (0 to 1) of the observations did not exceed; None without any.
 
-    Values are taken to lie evenly in their bucket, which begins at the bound before it or at 0, so the error is at most
-    the width of one bucket. What took longer than the last bound counts as having taken just that.
+    The estimate assumes that observations are spread evenly over their bucket, which begins at the bound before it or
+    at 0, so the error is at most the width of one bucket. An observation above the last bound counts as equal to that
+    bound.
     """
     total = sum(counts)
     if not total:

@@ -79,7 +79,7 @@ _NUMBERS = query_text("counters/queue_numbers")
 
 
 def read_tenant_refusals() -> dict[str, dict[str, int]]:
-    """Read by tenant and reason what quotas refused other than sends: queues, retention, long_polls. One query.
+    """Read how often quotas refused queues, retention or long_polls, by tenant and reason. One query.
 
     Only tenants and reasons with such a quota, now or earlier.
     """
@@ -200,7 +200,7 @@ def _padded(totals: Sequence[int]) -> list[int]:
 
 @lru_cache(maxsize=20_000)
 def _sums_of(totals: tuple[int, ...]) -> dict[str, int]:
-    """Name the sums of an array of totals: between two readings most queues keep theirs."""
+    """Compute the sums of an array of totals by name. Cached, since most queues do not change between two readings."""
     known = _padded(totals)
     return {name: _sum(known, name) for name in _sums()}
 

@@ -1,7 +1,7 @@
 """Compare the counters of queues with their rows, and correct the counters.
 
-Counters are exact by construction, and tests prove it. A recount is for doubt: after a failure of the disk, or a change
-by hand. It scans the rows of one snapshot, so it is exact under traffic.
+Counters are exact by construction, and tests prove it. Use a recount after a failure of the disk, or after rows were
+changed by hand. It scans the rows of one snapshot, so it is exact under traffic.
 """
 
 from __future__ import annotations

@@ -99,8 +99,8 @@ def successor(states: Sequence[HostState], state: HostState) -> HostState | None
 def fence(dsn: str, state: HostState, note: AuditNote, replaced_by: HostState | None = None) -> int:
     """Make a host refuse writes; return how many sessions were ended. Needs the database's owner.
 
-    The audit of `replaced_by` records it. Without one the audit of the host does, in the transaction that sets the
-    fence; where a session blocks that audit, the host is fenced without a record.
+    The audit of the host `replaced_by` records the fence. Without that host, the audit of the fenced host records it in
+    the same transaction; if a session blocks that audit, the host is fenced without a record.
     """
     with _connect(dsn, state.host) as connection:
         noted = None if replaced_by else note

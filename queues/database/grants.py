@@ -109,9 +109,11 @@ STREAMS: Mapping[str, str] = {
     "group_partition": "select, insert, update",
     "staged_write": ALL,
     "stream": f"select, insert, update ({_STREAM_SETTINGS})",
+    "stream_bytes_counter": READ,
     "stream_dedup": ADD,
     "stream_message": ADD,
     "stream_partition": READ,
+    "stream_segment": READ,
     "write_ledger": "select, insert, update",
 }
 MAILBOXES: Mapping[str, str] = {

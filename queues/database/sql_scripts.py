@@ -1,7 +1,7 @@
 """Install the SQL verbs: every file under `queues/sql/`, when its text or the function in the catalog differs.
 
-A folder is a noun, a file is one function or view and has its name, so a file's name says which row of
-`signalbox.sql_script` it has, in whichever folder it is.
+A folder is a noun. A file defines one function or view and has its name, which is also the key of its row in
+`signalbox.sql_script`; the folder is not part of the key.
 
 Tables belong to migrations; functions and views are repeatable scripts, so the file in the tree is what runs. They are
 replaced in place (`create or replace`), never dropped, so that prepared statements and grants survive an upgrade.
@@ -84,7 +84,7 @@ def scripts(folder: str = "*") -> Iterator[tuple[str, str]]:
 
 
 def _is_in_place(text: str, functions: set[sql_definitions.Definition], triggers: set[str]) -> bool:
-    """Tell whether each function of this script is in the catalog as it is here, and each trigger exists and fires."""
+    """Tell whether the catalog has each function as the script defines it, and each of its triggers, enabled."""
     return (
         not sql_definitions.differing(declared(text), functions) and sql_definitions.declared_triggers(text) <= triggers
     )

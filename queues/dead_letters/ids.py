@@ -76,7 +76,7 @@ def many_gathered() -> LiteralString:
 
 
 def gathered(condition: Predicate, walk: Query, limit: int, order: Order) -> Query:
-    """Select ids by an index without order when at most FEW match, otherwise by `walk`, which has `many_gathered`."""
+    """Select ids without an ordered index if at most FEW match, else by `walk`, whose condition is `many_gathered`."""
     return Query(
         "with matching as materialized ("
         f"select d.dead_letter_id from signalbox.dead_letter d where {condition.sql} limit {FEW + 1})"

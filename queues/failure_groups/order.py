@@ -25,7 +25,7 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True)
 class Word:
-    """Patterns of LIKE, of which the class, a queue's name or, with `in_errors`, the error has to match one."""
+    """Patterns of LIKE; one must match the class, a queue's name or, with `in_errors`, the error."""
 
     like: Sequence[str]
     in_errors: bool

@@ -17,7 +17,7 @@ from math import floor
 SEND_CPU_SECONDS = 315e-6
 RECEIVE_CPU_SECONDS = 717e-6
 
-# A cell that holds mostly one queue swings with it, so a hot queue is spread in pieces of this part of a mean cell.
+# The largest piece to move, as a part of a mean cell. A cell with mostly one queue has all the peaks of that queue.
 LARGEST_PIECE = 0.25
 
 
@@ -192,7 +192,7 @@ class _Region:
         return whole or self.smallest_piece(loaded, source, target)
 
     def smallest_piece(self, shares: Iterable[Share], source: CellCapacity, target: CellCapacity) -> Share | None:
-        """Smallest piece, though it takes the target above the mean, if the target stays below the source."""
+        """Smallest piece, if the target stays below the source; the target may rise above the mean."""
         smallest = min(shares, key=lambda share: share.smallest, default=None)
         if smallest and self.level(target, smallest.smallest) < self.level(source):
             return _last(smallest, 1)

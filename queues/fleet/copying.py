@@ -1,4 +1,4 @@
-"""Copies of the directory: its home brings what has changed to every cell, which never goes back to something older."""
+"""Copies of the directory: its home sends changes to every cell, and a cell never replaces an entry by an older one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from signalbox.connections.unavailable import Unavailable
 
 @dataclass(frozen=True)
 class Copied:
-    """The version that a cell has now, or the error for which it has an older one."""
+    """The version that a cell has now, or the error that kept the cell from getting the new one."""
 
     cell: str
     version: int | None

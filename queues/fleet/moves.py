@@ -1,6 +1,6 @@
 """Plan, list, pause and cancel moves of partitions to another cell, in the directory's home.
 
-A move is a row. `queues.fleet.moving` carries it out, in any process and as often as that is killed.
+A move is a row. `queues.fleet.moving` carries it out; when the process is killed, any process can continue.
 """
 
 from __future__ import annotations

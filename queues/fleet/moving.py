@@ -3,8 +3,8 @@
 * preparing: makes the queue in the new cell, and copies deduplication ids while the old cell still takes sends.
 * closing: brings the directory to the old cell, which takes no more; waits until every transaction has ended that may
   still send; copies the other ids.
-* draining: brings the directory to both cells, and the new one takes sends. Looks until the old one is empty, and
-  releases FIFO groups of which it has none.
+* draining: brings the directory to both cells, and the new one takes sends. Waits until the old cell is empty, and
+  releases each FIFO group that has no message left there.
 
 Only when a step is done does the directory enter the next state. No cell takes sends between the first commit of
 closing and the first of draining: senders wait for that moment.
@@ -53,7 +53,7 @@ def run_moves() -> list[Move]:
 
 
 def advance(move_id: int) -> Move:
-    """Take a move as far as it goes without waiting for consumers. Another runner's move is left to it."""
+    """Take a move as far as possible without waiting for consumers. A move that another runner holds is skipped."""
     with _alone(move_id) as is_alone:
         move = get_move(move_id)
         while is_alone and not move.paused and not move.has_ended:
@@ -88,7 +88,7 @@ def resume_closing(move: Move) -> None:
 
 
 def close(move: Move, source: psycopg.Connection[Any], target: psycopg.Connection[Any], known: KnownKeys) -> None:
-    """Close the old cell, wait for what it may still get, copy the other ids, and open the new cell."""
+    """Close the old cell, wait for sends that are open there, copy the other ids, and open the new cell."""
     copy_to_cell(source, move.from_cell)
     if not fenced(source):
         why = f"transactions that may send to {move.from_cell} did not end within {CLOSING_SECONDS:g} s: end them"
@@ -134,7 +134,7 @@ def _open(source: psycopg.Connection[Any]) -> set[str]:
 
 
 def copy_keys(source: psycopg.Connection[Any], target: psycopg.Connection[Any], move: Move, known: KnownKeys) -> None:
-    """Let the new cell know the deduplication ids of the old one, but for those that this runner has copied before."""
+    """Copy the deduplication ids of the old cell to the new one, except those that this runner has copied before."""
     statement = "select * from signalbox._fleet_keys(%s, %s::smallint[])"
     rows = source.execute(statement, [move.queue, list(move.partitions)])
     copied = 0

@@ -59,8 +59,8 @@ def _enter(cell: Cell, home: str, other: psycopg.Connection[Any] | None, actor: 
 def place(queue: str, names: Sequence[str], *, actor: str, reason: str = "") -> list[Move]:
     """Place a queue of this cell on these cells, an equal range of partitions each; returns the moves to the others.
 
-    The queue is made in each cell with the settings that it has here. The moves of an empty queue end at once; of
-    another, this cell hands out what it has.
+    The queue is made in each cell with the settings that it has here. If the queue is empty, its moves end at once; if
+    not, this cell first hands out its messages.
     """
     get_directory()
     known = [get_cell(name) for name in dict.fromkeys(names)]
@@ -104,7 +104,7 @@ def _checked_url(url: str) -> str:
         raise InvalidArgument(f"url is no address of a database: {error}", field="url") from None
     if parameters.get("password"):
         raise InvalidArgument(
-            "url has a password, which everybody would read who may send: leave it out, each program uses its own",
+            "url has a password, which every sender could read: leave it out, each program uses its own",
             field="url",
         )
     return url

@@ -41,7 +41,7 @@ KEPT_SECONDS = {10: 3_600, 60: 86_400, 600: 14 * 86_400}
 ROWS, BEFORE, RECORDS = (query_text(f"history/{name}") for name in ("rows", "before", "records"))
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-_PASSED_BY = 3  # buckets that a busy upkeep may pass by before it counts as a gap
+_PASSED_BY = 3  # buckets that a busy upkeep may skip before they count as a gap
 
 
 @dataclass(frozen=True)

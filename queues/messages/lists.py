@@ -1,8 +1,8 @@
 """Queries for the messages of one queue, by state.
 
-Ready, leased and completed ones come newest first; scheduled ones by what is due next; those that wait for their group
-by who has waited longest. Each list follows the index that the engine itself uses for that state; ready tickets have
-one order for each priority, and these lists are merged.
+Ready, leased and completed messages come newest first; of scheduled messages the one that is due next comes first, and
+of messages that wait for their group the one that has waited longest. Each list follows the index that the engine
+itself uses for that state; ready tickets have one order for each priority, and these lists are merged.
 """
 # ruff: noqa: S608 - statements are put together from literals of this file and a condition, whose values are bound
 
@@ -101,7 +101,7 @@ class MessageList:
     state: State
     matching: Predicate
     ascending: bool
-    """Whether what is read comes in the order of its moments."""
+    """Whether the earliest moment comes first."""
     with_payloads: bool
 
     @property

@@ -46,7 +46,7 @@ def scheduled_among(queue: Queue, message_ids: Sequence[int]) -> list[tuple[int,
 def reschedule_all(
     queue: Queue, message_ids: Sequence[int], due: datetime | None, *, actor: str, reason: str
 ) -> list[int]:
-    """Make at most `MAX_AT_ONCE` messages due at `due`, or now without one; return those that were scheduled still.
+    """Make at most `MAX_AT_ONCE` messages due at `due`, or now without one; return those that were still scheduled.
 
     Raises `InvalidArgument` for more messages, and for a time that is more than a year away. One audit row names all.
     """

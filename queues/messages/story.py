@@ -71,9 +71,9 @@ class Body:
     deferrals: int = 0
     """The deliveries that do not count towards max_receives, while the message is in a queue."""
     expires_at: datetime | None = None
-    """The time of its own after which the message is not delivered."""
+    """The time after which the message is not delivered, set by its sender."""
     max_receives: int | None = None
-    """The deliveries of its own after which it is a dead letter, while the message has not ended."""
+    """The deliveries after which it is a dead letter, set by its sender; None once the message has ended."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Settlement:
 class Ahead:
     """Ready messages of a `higher` priority and `earlier` ones of its own, counted up to MAX_AHEAD + 1.
 
-    `room` is what may still be in flight, by the queue's limit and its tenant's, and `in_flight` how many of the queue
-    are; both are None where nothing limits them.
+    `in_flight` messages of the queue are in flight, and `room` more may be, by the limits of the queue and its tenant.
+    Both are None if there is no such limit.
     """
 
     higher: int

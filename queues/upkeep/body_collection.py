@@ -79,7 +79,7 @@ def sweep(
             "select from signalbox.large_body where sha256 = %s", [bytes.fromhex(sha256)]
         ).fetchone()
         if known is None:
-            with suppress(psycopg.errors.LockNotAvailable):  # a sender has it in hand
+            with suppress(psycopg.errors.LockNotAvailable):  # an open sender holds it
                 _sweep_one(connection, store, sha256, done)
     return done
 

@@ -16,10 +16,10 @@ BRIEF_PATIENCE = "100ms"  # where other transactions wait for this lock
 def detach(connection: psycopg.Connection[Any], parent: sql.Identifier, name: str) -> None:
     """Detach a partition without making others wait behind a reader of the parent.
 
-    CONCURRENTLY waits for such readers, and only for a moment, since the other chores wait too. A detach that was begun
-    stays pending, also when this process dies, and a later call finishes it. Behind a pooler with no way past it a lock
-    timeout would be set in a session that others use, since CONCURRENTLY takes no transaction: then it is the plain
-    way, with hardly any patience.
+    DETACH CONCURRENTLY waits for such readers, here only for a moment, since the other chores wait too. A detach that
+    has begun stays pending, even if this process dies, and a later call finishes it. CONCURRENTLY cannot run in a
+    transaction, so its lock timeout must be set for the session. Behind a pooler without DATABASE_DIRECT_URL the
+    session is shared: there a plain DETACH is used, with a very short lock timeout.
     """
     row = connection.execute(
         "select inhdetachpending from pg_inherits where inhrelid = to_regclass(%s)", [f"signalbox.{name}"]

@@ -94,6 +94,6 @@ def handles_of(receipts: Iterable[Message | str]) -> list[str]:
 
 
 def each_or_none(values: Iterable[Any]) -> list[Any] | None:
-    """A column of a batch; None instead of a column without any value."""
+    """A column of a batch; None if it has no value."""
     column = list(values)
     return None if all(value is None for value in column) else column

@@ -22,7 +22,7 @@ Point = Literal["beginning", "end", "time", "offset"]
 
 @dataclass(frozen=True, slots=True)
 class StreamMessage(Marked):
-    """A message read from a stream. `epoch` is that of the group's partition, which committing needs.
+    """A message read from a stream. `epoch` is the epoch of the partition in this group; a commit must name it.
 
     `unreadable` names the JSON of the message that Python cannot read. It takes the place of an unreadable payload;
     unreadable attributes are empty. A commit includes such a message like any other.
@@ -48,7 +48,7 @@ class Moved(NamedTuple):
 
 
 class GroupChange(NamedTuple):
-    """A change of a group. With another filter, `skipped` of the `examined` next unread messages are skipped."""
+    """A change of a group. A new filter skips `skipped` of the next `examined` unread messages."""
 
     changed: bool
     examined: int
@@ -57,7 +57,8 @@ class GroupChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupInfo:
-    """A consumer group and how far it has read, from positions. `queue` is the queue that a subscription feeds.
+    """A consumer group and how far it has read, computed from positions. `queue` is the queue that a subscription
+    feeds.
 
     `lag_messages` counts the positions up to the end, and `lag_seconds` is the age of the oldest message that is not
     committed. `lost_messages` were dropped by retention before the group read them.

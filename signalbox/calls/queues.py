@@ -13,7 +13,7 @@ from signalbox.calls.call import Call, Function, Row, only_value, statement
 from signalbox.calls.request import Request, Requests, address, document, every_page, given, number_in
 from signalbox.errors import QueueNotFound
 
-#: Seconds for which messages that a client purges can be restored, unless the call names others.
+#: Seconds for which purged messages can be restored, unless the call names another time.
 TRASH_SECONDS = 86_400.0
 #: The most queues in one answer of a server.
 QUEUES_TOGETHER = 500

@@ -64,7 +64,7 @@ def receive(
 def receive_groups(
     queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None
 ) -> Call[list[Message]]:
-    """Lease messages of a FIFO queue, several of one group together and in order. The SQS endpoint receives so."""
+    """Lease messages of a FIFO queue, several of one group together and in order. The SQS endpoint uses this call."""
     claim = _claim(queue, max_messages, visibility_timeout, consumer)
     return Call(_RECEIVE_GROUPS, claim, _messages, durations=RECEIVE)
 
@@ -79,7 +79,7 @@ def ack_and_receive(
 ) -> Call[AckedAndReceived]:
     """Ack these deliveries and lease up to `max_messages` further messages.
 
-    A request whose answer was lost is not repeated: the messages that it leased would be lost until their leases end.
+    A request whose answer was lost is not repeated: messages that it leased are delivered again after their leases end.
     """
     handles = handles_of(receipts)
 

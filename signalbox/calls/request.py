@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a server; `doubtful` when the answer to an earlier attempt, perhaps carried out, was lost."""
+    """The answer of a server. `doubtful`: an earlier answer was lost, perhaps of a request that was carried out."""
 
     document: Any
     doubtful: bool = False
@@ -125,7 +125,7 @@ def _parts(handles: list[tuple[int, str]]) -> list[dict[int, str]]:
 
 
 def every_page(path: str, members: Mapping[str, Any], noun: str) -> Requests[list[Any]]:
-    """Ask for one page of a list after the other, and return the things of all; `noun` names the list in an answer."""
+    """Request every page of a list and return the items of all; `noun` is the key of the list in an answer."""
     listed: list[Any] = []
     cursor: str | None = ""
     while cursor is not None:

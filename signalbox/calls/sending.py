@@ -285,7 +285,7 @@ def _or_error(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> T | 
 
 
 def _merged(drafts: Iterable[object], answers: Iterator[int | Refused]) -> list[int | Refused]:
-    """Put the answers for the messages that were sent between the errors of the others, in their order."""
+    """Merge the answers of the engine with the errors of messages that were not sent, in the order of the messages."""
     return [draft if isinstance(draft, SignalboxError) else next(answers) for draft in drafts]
 
 

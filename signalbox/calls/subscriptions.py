@@ -21,7 +21,7 @@ class Subscription:
     source: str
     target: str
     filter: str
-    #: None: as the setting of the target says.
+    #: None: the delay_seconds of the target.
     delay_seconds: float | None
     paused: bool
     held: int

@@ -155,7 +155,7 @@ class Channel(ConsumingChannel):
         except InvalidArgument as error:
             if error.field != "expires_at":
                 raise
-            options["expires_at"] = None  # it ends before its delay does, and is refused when it is received
+            options["expires_at"] = None  # expires during its delay: the consumer drops it
             self.verbs.send(queue, message, **options)
 
     # Kombu's bodies

@@ -141,7 +141,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         return False
 
     def _room(self) -> int:
-        """The number of messages to ask for: none while acknowledgements gather, unless half of the room is free."""
+        """The number of messages to ask for: zero while acks wait for others, until half of the slots are free."""
         room = self.qos.room(self.options.max_batch)
         held = self.qos.held()
         if not room or not held or room >= held or not self.leases.pending_acks():
@@ -178,10 +178,10 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         return bool(deliveries)
 
     def _deliver_one(self, delivery: Delivery, queue: str) -> None:
-        """Deliver one message; an error is recorded as its failure.
+        """Deliver one message; an error is recorded as a failed delivery.
 
-        A message that was given back would end one consumer after the other. Outside a worker the error is raised as
-        well, for the program that drains the connection.
+        Without the failure the message would come back for ever, and stop one consumer after another. Outside a worker
+        the error is raised too, for the program that drains the connection.
         """
         try:
             self.connection._deliver(envelopes.opened(delivery), queue)
@@ -231,7 +231,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         return [delivery for delivery in deliveries if not self._ended(delivery)]
 
     def _ended(self, delivery: Delivery) -> bool:
-        """Acknowledge a message whose expiration has ended."""
+        """Acknowledge the message if it has expired; return whether it has."""
         if expired := envelopes.is_expired(delivery):
             self.leases.ack(delivery.receipt_handle)
         return expired

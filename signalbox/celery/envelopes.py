@@ -64,7 +64,7 @@ def _storable(body: str) -> tuple[str, str | None]:
 
 
 def _float(text: str) -> float:
-    """Read a number that PostgreSQL returns with its fraction; 1e+22 would come back as a whole number."""
+    """Read a number that PostgreSQL returns as written; ValueError for 1e+22, which it returns as a whole number."""
     if ("e" in text or "E" in text) and "e-" not in text.lower():
         raise ValueError(text)
     if (value := float(text)) == 0 and text.startswith("-"):
@@ -142,13 +142,13 @@ def lifetime_of(payload: Any) -> float | None:
 
 
 def end_of(payload: Mapping[str, Any], now: datetime) -> datetime | None:
-    """Return the time at which a message that is published now expires, if that is a limit that the engine takes."""
+    """Return when a message published now expires; None without a limit, or with one that the engine refuses."""
     seconds = lifetime_of(payload)
     return now + timedelta(seconds=seconds) if seconds and seconds <= MAX_DELAY_SECONDS else None
 
 
 def is_expired(message: Message) -> bool:
-    """Return whether a message that is no task is delivered after its end; a worker revokes its tasks itself."""
+    """Return whether a message has expired; False for a task with `expires`, which the worker itself revokes."""
     seconds = lifetime_of(message.payload)
     if seconds is None or (message.payload.get("headers") or {}).get("expires"):
         return False

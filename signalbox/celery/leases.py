@@ -128,10 +128,7 @@ class Leases:
         self._news.set()
 
     def put_off(self, handle: str, client: Client | None = None) -> None:
-        """Let a delivery that the consumer requeued be delivered again, without a failure, however often.
-
-        With a client it can be received when this returns, unless the database is lost.
-        """
+        """Deliver a requeued message again, without a failure and any number of times."""
         with self._lock:
             if self._held.pop(handle, None) is None:
                 return

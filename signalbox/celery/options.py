@@ -54,8 +54,8 @@ class Options:
     requeue_counts: bool = field(default_factory=is_worker)
     """Whether a message that a consumer requeues counts as a failed delivery. False: it is delivered again at once.
 
-    By default it counts in a worker of Celery's, which requeues the task of a child that died: such a task must not run
-    for ever. Other consumers requeue as on every broker.
+    The default is True in a Celery worker, which requeues the task of a child process that died: such a task must not
+    run for ever. The default is False in other programs, as with other brokers.
     """
     readable: bool = True
     """Whether JSON bodies are stored as JSON, and not as text. Only text keeps the order of keys."""
@@ -70,7 +70,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Read the given options; those of other transports keep their meaning, and unknown ones are refused."""
+        """Read the given options. Options that Celery and kombu add are ignored; unknown ones are refused."""
         names = {option.name for option in fields(cls)}
         if unknown := set(given) - names - IGNORED:
             raise InvalidArgument(

@@ -1,9 +1,8 @@
-"""The command `signalbox sqs forward`: moves the messages of an SQS queue to another one, for a change of the service.
+"""The command `signalbox sqs forward`: moves the messages of an SQS queue to another one, to change the service.
 
-The queue itself is the position: a message is deleted from the source after the target has accepted it, so a forwarder
-that was stopped anywhere goes on where it was, and several share the work. A message can arrive twice in a standard
-queue, as SQS itself delivers. In a FIFO queue the deduplication id prevents that for five minutes, and the messages of
-a group keep their order.
+A message is deleted from the source after the target has accepted it. So a forwarder can be stopped and started at any
+time, and several forwarders can share the work. A message can arrive twice in a standard queue, as SQS itself delivers.
+In a FIFO queue the deduplication id prevents that for five minutes, and the messages of a group keep their order.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Message = Mapping[str, Any]
 
 MAX_WAIT_SECONDS = 20
 LEASE_SECONDS = 120
-BATCH_BYTES = 900_000  # below the limit of a batch, for the attributes
+BATCH_BYTES = 900_000  # below the limit of a batch, which counts attributes too
 COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
 FIFO = ".fifo"
 

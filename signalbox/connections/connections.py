@@ -171,7 +171,7 @@ def one_transaction(connection: psycopg.Connection[Any]) -> AbstractContextManag
 
 
 def check_claim(connection: psycopg.BaseConnection[Any], *, durable: bool, allow_open_transaction: bool) -> None:
-    """Refuse a claim on a caller's connection whose transaction would stay open behind it."""
+    """Refuse a claim on a caller's connection if its transaction would stay open after the claim."""
     if connection.autocommit and is_idle(connection):
         return
     if not allow_open_transaction:

@@ -1,10 +1,9 @@
 """Waking receivers: one LISTEN connection for a process, whatever the number of queues and waiters.
 
-The database announces queues that have something to receive on the channel `signalbox_ready`, and streams that
-have something to read on `signalbox_appended`, after the commit that put it there. A wake-up is a hint: it may be
-late, superfluous or, while the connection is down, missing. So a waiter always waits with a timeout and then asks the
-database. Where LISTEN is impossible (PgBouncer in transaction mode without DATABASE_DIRECT_URL), this polling is
-enough.
+After a commit the database announces queues with messages to receive on the channel `signalbox_ready`, and streams with
+messages to read on the channel `signalbox_appended`. A wake-up is a hint: it may be late, superfluous or, while the
+connection is down, missing. So a waiter always waits with a timeout and then asks the database. Where LISTEN is
+impossible (PgBouncer in transaction mode without DATABASE_DIRECT_URL), this polling is enough.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Selection of the primary among several hosts, never one that this process knows to be replaced.
 
 An address may name several hosts, a primary and its standbys. A promotion begins a new timeline, and PostgreSQL gives
-it a higher number before it takes the first write: that number is the epoch. A primary that was replaced and comes back
-has the lower one, however well it answers. At its first connection a process asks every host and takes the highest
-epoch. Later it takes the first host whose epoch is not lower than the highest so far, and it gives up connections to
-hosts with a lower one. The comparison is part of connecting; a call on an open connection costs no more.
+it a higher number before it takes the first write: that number is the epoch. A replaced primary that comes back has a
+lower epoch, even though it accepts connections and writes. At its first connection a process asks every host and takes
+the highest epoch. Later it takes the first host whose epoch is not lower than the highest so far, and it gives up
+connections to hosts with a lower one. The comparison is part of connecting; a call on an open connection costs no more.
 
 An address with one host is used without a comparison.
 """

@@ -107,7 +107,7 @@ def _delay_seconds(task: AnyTask) -> float | None:
 
 
 def engine_priority(priority: int) -> int:
-    """The engine's priority, 0 to 9, for Django's of -100 to 100: 0 is 4, with five levels above it and four below.
+    """Convert Django's priority (-100 to 100) into the engine's (0 to 9). Django's 0 becomes 4.
 
     The order of priorities stays; within a level tasks run in the order in which they were enqueued.
     """

@@ -124,7 +124,7 @@ def story_of(result_id: str, database: str) -> Story | None:
 
 
 def sent_at_of(message_id: int, queue: str, database: str) -> datetime | None:
-    """Read when a message was sent, by the database's clock; None where the queue has another name by now."""
+    """Read when a message was sent, by the database's clock; None if the queue was renamed since."""
     with connections[database].cursor() as cursor:
         cursor.execute(_SENT_AT, [message_id, queue])
         row = cursor.fetchone()

@@ -63,7 +63,7 @@ class AsyncFleetClient(AsyncVerbs):
             await client.close()
 
     async def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
-        """Send one message to the cell that takes it; returns its id there. Repeats a send once that was refused."""
+        """Send one message to the cell that takes it; returns its id there. Tries again if the part has moved."""
         return await self._send_one(sending.send(queue, payload, options))
 
     async def send_counted(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Sent:
@@ -120,7 +120,7 @@ class AsyncFleetClient(AsyncVerbs):
     async def _send_parts(
         self, call: Call[list[int]], left: Sequence[int], ids: list[int | None]
     ) -> tuple[list[int], Moved | None]:
-        """Send these messages, and enter their ids; returns those that have moved, with the refusal."""
+        """Send these messages and enter their ids; returns those that another cell takes now, with the refusal."""
         moved: list[int] = []
         refusal: Moved | None = None
         where = await self._map(call.parameters["queue"])
@@ -187,7 +187,7 @@ class AsyncFleetClient(AsyncVerbs):
         return [replace(message, receipt_handle=handle_at(cell, message.receipt_handle)) for message in messages]
 
     def _leave_out(self, cell: str, error: Unavailable, cells: int) -> None:
-        """Leave out a cell that did not answer for a while. Raises its error where there is no other cell."""
+        """Leave a silent cell out for a while. Raises the error of the cell if the queue has no other cell."""
         self._silent[cell] = time.monotonic() + SILENT_SECONDS
         if cells == 1:
             raise error

@@ -68,7 +68,7 @@ class FleetClient(Verbs):
             client.close()
 
     def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
-        """Send one message to the cell that takes it; returns its id there. Repeats a send once that was refused."""
+        """Send one message to the cell that takes it; returns its id there. Tries again if the part has moved."""
         return self._send_one(sending.send(queue, payload, options))
 
     def send_counted(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Sent:
@@ -125,7 +125,7 @@ class FleetClient(Verbs):
     def _send_parts(
         self, call: Call[list[int]], left: Sequence[int], ids: list[int | None]
     ) -> tuple[list[int], Moved | None]:
-        """Send these messages, and enter their ids; returns those that have moved, with the refusal."""
+        """Send these messages and enter their ids; returns those that another cell takes now, with the refusal."""
         moved: list[int] = []
         refusal: Moved | None = None
         where = self._map(call.parameters["queue"])
@@ -192,7 +192,7 @@ class FleetClient(Verbs):
         return [replace(message, receipt_handle=handle_at(cell, message.receipt_handle)) for message in messages]
 
     def _leave_out(self, cell: str, error: Unavailable, cells: int) -> None:
-        """Leave out a cell that did not answer for a while. Raises its error where there is no other cell."""
+        """Leave a silent cell out for a while. Raises the error of the cell if the queue has no other cell."""
         self._silent[cell] = time.monotonic() + SILENT_SECONDS
         if cells == 1:
             raise error
@@ -381,7 +381,7 @@ class _Attempts:
         self._ends_at = time.monotonic() + MOVE_SECONDS
 
     def pause(self, refusal: Moved, known: QueueMap) -> float:
-        """Seconds until the next attempt; raises the refusal where another one is in vain."""
+        """Seconds until the next attempt. Raises the refusal if the send was repeated already, or the time is over."""
         is_behind = refusal.version < known.version
         if refusal.retry_after is not None or is_behind:
             if time.monotonic() > self._ends_at:
@@ -397,7 +397,7 @@ _ID_OF_ONE_CELL = "message_id is of one cell, and others may have the same: ask 
 
 
 def _by_cell(handles: Sequence[str]) -> dict[str, dict[int, str]]:
-    """Group handles by cell, each as that cell knows it, under its index among all handles."""
+    """Group handles by cell: the handle that the cell itself gave, by the index among all handles."""
     parts: dict[str, dict[int, str]] = {}
     for index, receipt_handle in enumerate(handles):
         cell, handle = cell_and_handle(receipt_handle)

@@ -68,7 +68,7 @@ def partition_of(key: str) -> int:
 
 
 def part_of(parameters: Mapping[str, Any], indexes: Sequence[int]) -> dict[str, Any]:
-    """The parameters of a batch that has these messages of another."""
+    """The parameters of a batch of only these messages of a larger batch."""
     return {
         name: [column[index] for index in indexes] if isinstance(column, list) else column
         for name, column in parameters.items()

@@ -78,7 +78,7 @@ def encode_within(max_bytes: int, value: object, field: str) -> str:
 
 
 def stored_bytes(value: object) -> int:
-    """Bytes of `value` as the text of a jsonb, but for long numbers, which PostgreSQL writes out in full."""
+    """Count the bytes of `value` as text of a jsonb. 1e100 counts as written: PostgreSQL writes it in full."""
     return len(json.dumps(value, ensure_ascii=False).encode())
 
 

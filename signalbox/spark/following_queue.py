@@ -1,9 +1,10 @@
 """A query over a queue: each batch receives messages under leases, and acknowledges them once it is committed.
 
-An offset of Spark is the receipt handles of one batch, so a batch that is repeated asks for the same messages: a sink
-that skips batches that it has cannot lose any. Spark asks for the next offset from the last one that it has committed,
-also after a restart, so the handles of that one are acknowledged then. Spark calls `commit` later, and not for the last
-batch of a run. Messages whose lease has ended are not read again here: the queue delivers them again.
+An offset of Spark is the list of the receipt handles of one batch. A repeated batch therefore reads the same messages,
+and a sink that skips batches that it has already written loses no message. Spark asks for the next offset with the last
+committed offset as the start, also after a restart: the messages of that start are acknowledged then. The call `commit`
+of Spark comes later, and never for the last batch of a run, so it is not used. A repeated batch does not read messages
+whose lease has ended: the queue delivers them again.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class QueueFollower(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(self.max_messages)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Bound this run by the messages that are there: a queue that is sent to all the time has no end."""
+        """Limit this run to the number of messages in the queue now: a busy queue may never become empty."""
         self.left = self._queue()[1]
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -108,7 +109,7 @@ class QueueFollower(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not handles:
             return []
         if end != self._received and (lost := self._value(RENEW, handles, self.lease_seconds)):
-            log.warning("%s of %s messages of a repeated batch of %s are lost to it", lost, len(handles), self.target)
+            log.warning("%s of %s messages are missing from a repeated batch of %s", lost, len(handles), self.target)
         return [Held(tuple(handles[part :: self.parts])) for part in range(min(self.parts, len(handles)))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -215,7 +215,8 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """The end of a batch: the horizon, or as far as the limit allows, for all partitions alike."""
         end = self.final or self._horizon(start)
-        nexts, ends = _places(start), _places(end)
+        ends = _places(end)
+        nexts = _with_new(_places(start), ends)
         wanted = {partition: max(ends[partition] - next_, 0) for partition, next_ in nexts.items()}
         if isinstance(limit, ReadMaxRows):
             wanted = shared(wanted, limit.max_rows)
@@ -233,8 +234,9 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         """The tasks of a batch; a repeated batch has the same tasks."""
         now = self._now()
         self._check_start(start, now)
-        firsts = _places(start)
-        lasts = {partition: next_ - 1 for partition, next_ in _places(end).items()}
+        ends = _places(end)
+        firsts = _with_new(_places(start), ends)
+        lasts = {partition: next_ - 1 for partition, next_ in ends.items()}
         self.check_loss(firsts, lasts, now)
         return now.ranges(firsts, lasts)
 
@@ -293,3 +295,8 @@ def _offset(stream_id: int, nexts: dict[int, int]) -> dict[str, Any]:
 
 def _places(offset: dict[str, Any]) -> dict[int, int]:
     return {int(partition): position for partition, position in offset["next"].items()}
+
+
+def _with_new(places: dict[int, int], ends: dict[int, int]) -> dict[int, int]:
+    """The next positions of a checkpoint; partitions that the stream got since are read from their first message."""
+    return {**dict.fromkeys(ends, 1), **places}

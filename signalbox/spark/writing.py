@@ -137,7 +137,7 @@ class Stage:
 
 
 def chunks(payloads: Sequence[str]) -> list[tuple[int, int]]:
-    """Divide rows into chunks, limited by rows and by bytes; returns the first index of each and the next one's."""
+    """Divide rows into chunks, limited by rows and by bytes; returns the first index of each chunk and its end."""
     cuts, size = [0], 0
     for index, payload in enumerate(payloads):
         if index - cuts[-1] >= CHUNK_ROWS or (size + len(payload) > CHUNK_BYTES and index > cuts[-1]):

@@ -115,7 +115,7 @@ class GroupWorker:
             logger.warning("Another member of %s has a partition by now: its messages are handled again", self.group)
 
     def _renew(self, verbs: Verbs) -> None:
-        """Stay in the group, whose lease a long handler may use up."""
+        """Renew the lease in the group, which could otherwise end while handlers run."""
         if time.monotonic() - self._renewed_at > self.lease_seconds / 3:
             verbs.join_group(self.stream, self.group, str(self.member), lease_seconds=self.lease_seconds)
             self._renewed_at = time.monotonic()
@@ -146,10 +146,7 @@ class GroupWorker:
         return None
 
     def _is_given_up(self, verbs: Verbs, message: StreamMessage, error: Exception, attempt: int) -> bool:
-        """Send a message that is given up to the dead-letter queue; False while it is tried again.
-
-        The deduplication id makes a repetition harmless: the commit of the offset comes later.
-        """
+        """Send a message to the dead-letter queue after its last attempt; False if it is tried again."""
         if self.dead_letter_queue is None or (attempt < self.attempts and not isinstance(error, Reject)):
             return False
         place = {"stream": self.stream, "partition": message.partition, "position": message.position}

@@ -50,9 +50,7 @@ class Options:
     cancel_grace: float = option(5.0, "S", "seconds for a cancelled async handler to end (default 5)")
     tasks_per_process: int | None = option(None, "N", "handlers that share a child process (default 1; async: all)")
     keep_results: bool = option(False, "", "keep the handler's return value as the result of the message")
-    once: bool = option(
-        False, "", "call handler(message, connection) in a transaction that a message handled before does not enter"
-    )
+    once: bool = option(False, "", "call handler(message, connection) in a transaction, once for each message")
     bodies: str | None = option(None, "WHERE", "body store: a folder or module:function (default SIGNALBOX_BODIES)")
     metrics_port: int | None = option(
         None, "N", "port that serves /metrics with the durations of calls (default: none)"

@@ -57,7 +57,7 @@ class QueueOrder:
         self._used = dict.fromkeys(self.weights, 0.0)
 
     def turns(self, room: int) -> Iterator[tuple[str, int]]:
-        """List the queues to ask, each with the most that it may fill of the room; a later turn is for what is left."""
+        """List the queues to ask, each with the most messages to claim; later turns fill the room that is left."""
         if self.order == "weighted" and len(self.weights) > 1:
             yield from self._shares(room).items()
         for queue in self.weights:

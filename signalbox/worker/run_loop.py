@@ -137,7 +137,7 @@ class RunLoop:
     def _room(self) -> int:
         """The number of messages to claim now: none before half of the messages claimed ahead are used up.
 
-        The number is zero as well while more outcomes are pending than one call of acks and a full worker: a slow
+        The number is also zero while more outcomes are pending than a full worker and one call of acks hold: a slow
         database must not increase the number of messages that a crash would deliver again.
         """
         capacity = self._options.concurrency + self._options.prefetch

@@ -252,6 +252,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_marked_nonce": ("signalbox._is_marked(signalbox._marked_nonce(gen_random_uuid()))", True),
     "_now_ns": ("signalbox._now_ns()", NUMBER),
     "_ensure_tenant_refusals": ("signalbox._ensure_tenant_refusals(1, '{queues}')", NOTHING),
+    "_admit_stream_bytes": ("signalbox._admit_stream_bytes(1, 1000)", NOTHING),
+    "_stream_bytes_of": ("signalbox._stream_bytes_of(-1)", 0),
+    "_ensure_stream_bytes_counter": ("signalbox._ensure_stream_bytes_counter(1)", NOTHING),
+    "_check_stream_count": ("signalbox._check_stream_count(t) from signalbox.tenant t limit 1", Refusal("SB429")),
     "_refuse_tenant": (
         "signalbox._refuse_tenant(t, 'queues', 'max_queues', 1, 2, null) from signalbox.tenant t limit 1",
         Refusal("SB429"),

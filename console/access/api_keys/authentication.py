@@ -1,4 +1,4 @@
-"""Authentication of API keys, mostly from memory, because every request needs it, and without a thread.
+"""Authentication of API keys. Every request needs it, so it uses no thread, and memory rather than the database.
 
 An answer of the database is used for `FRESH_SECONDS`: a key that another process revokes works for at most that long.
 This process forgets a key that it revokes at once. Only keys with a right secret are remembered, so strangers fill no
@@ -60,9 +60,9 @@ Connections = Callable[[], AbstractAsyncContextManager[psycopg.AsyncConnection[A
 
 @dataclass(frozen=True)
 class Answer:
-    """The database's answer about a key with the right secret. Times come from this process's monotonic clock.
+    """The database's answer about a key whose secret was right. Times come from this process's monotonic clock.
 
-    `secret` is the secret itself, only of a key that also signs requests.
+    `secret` is None unless the key also signs requests.
     """
 
     key: Key
@@ -80,7 +80,7 @@ class Doorkeeper:
         self._connections = connections
         self._clock = clock
         self._answers: OrderedDict[Token | str, Answer] = OrderedDict()  # a key that signs is named by its identifier
-        self._forgotten = 0  # times of `forget`; an answer that was requested before one is not stored after it
+        self._forgotten = 0  # calls of `forget`; an answer requested before such a call is not stored after the call
         self._lookups = SingleFlight(self._ask)
         self._signing_lookups = SingleFlight(self._look_up)
         self._uses_noted_at: dict[int, float] = {}
@@ -89,7 +89,7 @@ class Doorkeeper:
     async def authenticate(self, authorization: str | None, client: str | None = None) -> Key:
         """Return the key in an Authorization header. Raises `Unauthorized`, which says why.
 
-        `client` describes the protocol and the program, for the note of the last use.
+        `client` describes the protocol and the program; it is stored with the time of the last use.
         """
         token = read_token(authorization)
         answer = self._answers.get(token)
@@ -104,8 +104,8 @@ class Doorkeeper:
     ) -> Key | None:
         """Return the key of this identifier if its secret made the signature. Raises `Unauthorized`.
 
-        `has_signed` is called with the secret. Return None if another secret made the signature. The answer is
-        remembered only after a right signature.
+        Return None if another secret made the signature. `has_signed` is called with the secret and tells which.
+        The answer is remembered only after a right signature.
         """
         answer, forgotten = self._answers.get(identifier), self._forgotten
         if answer is None or answer.stale_at <= self._clock():
@@ -141,7 +141,7 @@ class Doorkeeper:
         return answer
 
     async def _look_up(self, identifier: str) -> Answer | None:
-        # The time before the query, because the key may change while the answer is on the wire.
+        # Take the time before the query: the key may change before the answer arrives.
         asked_at = self._clock()
         async with self._connections() as connection:
             row = await (await connection.execute(LOOK_UP, [identifier])).fetchone()

@@ -36,7 +36,7 @@ class NewKey:
 
     @property
     def secret(self) -> str:
-        """Return the secret, with which a key that was made for it signs requests."""
+        """Return the secret half of the key. A key for signed requests signs with this secret."""
         return self.text.partition(".")[2]
 
 

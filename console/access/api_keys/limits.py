@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from console.access.api_keys.key import Key
 
 BURST_SECONDS = 1.0
-"""Length of a burst: the requests of this time may arrive at once, and one request is always allowed."""
+"""Length of a burst: as many requests as the rate allows in this time may arrive at once, but at least one."""
 BUSY_RETRY_SECONDS = 1.0
 """The end of a request under way cannot be foreseen, so the caller tries again after this time."""
 MANY_NOTED = 1_000

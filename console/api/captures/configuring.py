@@ -1,4 +1,4 @@
-"""Making, listing and ending of captures for the API, within the reach of the key and the tables of CAPTURE_TABLES."""
+"""Creation, list and end of captures for the API, within the key's reach and the tables of CAPTURE_TABLES."""
 
 from __future__ import annotations
 

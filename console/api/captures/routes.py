@@ -1,4 +1,4 @@
-"""/v1/captures, and those into one stream: to make, list and end them."""
+"""/v1/captures and /v1/streams/{stream}/captures: list, create and end captures of tables."""
 
 from __future__ import annotations
 

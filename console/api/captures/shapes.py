@@ -12,10 +12,10 @@ Columns = Annotated[list[Text], Field(min_length=1, max_length=1600)]
 
 
 class NewCapture(Shape):
-    """A table whose changes are appended to the stream, and which of them."""
+    """A table whose changes are appended to the stream, with the columns and a filter that select them."""
 
-    table: Text = Field(examples=["public.orders"], description="As the setting CAPTURE_TABLES names it.")
-    columns: Columns | None = Field(default=None, description="The columns of before and after. Null: all.")
+    table: Text = Field(examples=["public.orders"], description="The table as the setting CAPTURE_TABLES names it.")
+    columns: Columns | None = Field(default=None, description="The columns in `before` and `after`. Null: all.")
     key: Columns | None = Field(default=None, description="The columns that identify a row. Null: the primary key.")
     filter: str = Field(
         default="",
@@ -24,7 +24,7 @@ class NewCapture(Shape):
         examples=["payload.after.status:paid"],
         description="Selects the events that are appended. Empty: all.",
     )
-    backfill: bool = Field(default=True, description="Whether rows that are there already are appended too.")
+    backfill: bool = Field(default=True, description="Whether the existing rows are appended too.")
 
 
 class CaptureListing(Shape):
@@ -34,7 +34,7 @@ class CaptureListing(Shape):
 
 
 class CaptureDocument(Document):
-    """A captured table. `table` is null after the table was dropped; `columns` is null where all are captured."""
+    """A captured table. `table` is null after the table was dropped. `columns` is null if all are captured."""
 
     capture_id: str = Field(examples=["cap_3"])
     table: str | None
@@ -43,7 +43,7 @@ class CaptureDocument(Document):
     key: list[str]
     filter: str
     created_at: str
-    backfilled: int = Field(description="Rows that were there before, and are in the stream.")
+    backfilled: int = Field(description="The number of existing rows that were appended.")
     backfilled_at: str | None = Field(description="The end of the backfill; null while it is under way.")
 
 

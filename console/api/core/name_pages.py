@@ -13,7 +13,7 @@ from console.api.core.problems import Problem
 
 MAX_ON_A_PAGE = 1000
 STORABLE = r"^[^\x00]*$"
-"""Text that PostgreSQL can be asked for."""
+"""Text without the character NUL, which PostgreSQL does not accept."""
 CURSOR = r"^[A-Za-z0-9_-]+$"
 """The characters of cursors. `name_in` refuses a cursor that no page has given."""
 Thing = TypeVar("Thing", bound=Model)

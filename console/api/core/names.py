@@ -19,9 +19,9 @@ OTHER_WORDS = {
     "rate_per_second": "maxMessagesPerSecond",
     "canary_messages": "canary",
 }
-"""By the engine's word; our client reads them the other way."""
+"""Engine's name -> API's name. The Python client uses the reverse."""
 MAX_CHARACTERS = 1_000
-"""Of a sentence that are translated: what is behind them is quoted."""
+"""The characters of an error in which names are replaced. What follows in a longer error is a quoted value."""
 
 
 def wire_field(engine_field: str) -> str:

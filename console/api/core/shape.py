@@ -40,9 +40,9 @@ TraceText = Annotated[
     Field(min_length=1, max_length=200, json_schema_extra={"pattern": r"^[^\x00-\x1f\x7f-\x9f]+$"}),
     AfterValidator(_printable),
 ]
-"""What names a trace in logs and headers: without control characters."""
+"""A trace or correlation id: without control characters, because it is written to logs and headers."""
 Handle = Annotated[str, WithJsonSchema({"type": "string", "pattern": HANDLE})]
-"""A receipt handle; what is none is refused where its queue is known."""
+"""A receipt handle. `own_handle` refuses an invalid one, because the check needs the queue."""
 
 
 def _time(text: object) -> object:

@@ -61,12 +61,12 @@ def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> 
 
 
 def own_handles(queue: KnownQueue, handles: Sequence[str], field: str = "receiptHandles[{}]") -> list[str]:
-    """Return the handles if all belong to this queue; `field` names the place of each in errors."""
+    """Return the handles if all belong to this queue. `field` with the index of a handle is its name in errors."""
     return [own_handle(queue, handle, field.format(place)) for place, handle in enumerate(handles)]
 
 
 async def ack_and_receive(queue: str, handles: list[str], wanted: AckAndReceive) -> AckedAndReceived:
-    """Acknowledge and receive in one transaction. Results need two statements."""
+    """Acknowledge and receive in one transaction: by one statement, or by two if the acknowledgements have results."""
     how = {"visibility_timeout": wanted.visibility_timeout_seconds, "consumer": wanted.consumer}
     if wanted.results is None:
         return await database.client().ack_and_receive(handles, queue, wanted.max_messages, **how)
@@ -160,7 +160,7 @@ async def check_still_received(
 
 
 def nack_options(failure: Nack, within: str = "") -> NackOptions:
-    """Return the recorded facts of a failed delivery. The consumer's own reason is stored as the error class."""
+    """Return the options of the client's nack. A reason that the engine does not know becomes the error class."""
     known = failure.reason in REASONS
     if failure.reason and not known and failure.error_class:
         words = ", ".join(REASONS)
@@ -193,7 +193,7 @@ def nacked(handles: Iterable[str], outcomes: Iterable[NackOutcome | None]) -> li
 
 
 def deferred(handles: Iterable[str], times: Iterable[datetime | None]) -> list[dict[str, Any]]:
-    """Return when each deferred message is due."""
+    """Return the results of deferred deliveries, each with the time at which the message is due."""
     return [
         {"receiptHandle": handle, "status": "deferred" if due_at else "lost", "dueAt": moment(due_at)}
         for handle, due_at in zip(handles, times, strict=True)
@@ -216,7 +216,7 @@ def _message_id(handle: str) -> int:
 
 
 def changed(handles: Iterable[str], deadlines: Mapping[str, datetime | None]) -> list[dict[str, Any]]:
-    """Return the new ends of the leases."""
+    """Return the results of changed leases, each with the new deadline."""
     return [
         {
             "receiptHandle": handle,

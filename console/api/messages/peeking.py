@@ -44,7 +44,7 @@ Cursor = Annotated[str, Field(json_schema_extra={"pattern": r"^[0-9]{1,18}(\.[0-
 FilterText = Annotated[str, Field(max_length=2_000)]
 
 _CURSORS = {True: re.compile(r"[0-9]{1,18}"), False: re.compile(r"[0-9]{1,17}\.[0-9]{1,18}")}
-"""Of dead letters, and of others."""
+"""Patterns of cursors: True for lists of dead letters, False for lists of other messages."""
 
 
 @router.get(MESSAGES, auth=ApiKey("peek"), response={200: PeekedMessages})

@@ -112,7 +112,7 @@ def _columns(messages: list[NewBatchMessage]) -> BatchOptions:
 
 
 def _column(said: list[SendOptions], name: str) -> list[Any] | None:
-    """Return an option of each message; None when no message has it."""
+    """Return the values of one option, a value for each message; None if no message has the option."""
     values = [cast("Mapping[str, Any]", one)[name] for one in said]
     return values if any(value is not None for value in values) else None
 

@@ -55,15 +55,15 @@ class NewMessageMembers(Shape):
     )
     deduplication_key: Text | None = Field(
         default=None,
-        description="Sent again within the queue's window it sends nothing, and answers with the first message.",
+        description="A second send with this key within the queue's window adds nothing; it returns the first.",
         examples=["notification:n_987"],
     )
-    message_group_id: Text | None = Field(default=None, description="Its message group.", examples=["merchant_42"])
+    message_group_id: Text | None = Field(default=None, description="The message group.", examples=["merchant_42"])
     delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's own delay.", examples=[0])
-    expires_at: Moment | None = Field(default=None, description="Never delivered after it.", examples=[None])
+    expires_at: Moment | None = Field(default=None, description="Not delivered after this time.", examples=[None])
     max_receive_count: whole(1, 1000) | None = Field(
         default=None,
-        description="Deliveries before it is a dead letter. Null: the queue's setting.",
+        description="Deliveries until the message is a dead letter. Null: the queue's setting.",
         examples=[None],
     )
     attributes: Attributes | None = None
@@ -74,13 +74,13 @@ class NewMessageMembers(Shape):
 class NewMessage(NewMessageMembers):
     """A message to send."""
 
-    count_group: bool = Field(default=False, description="Answer how many messages wait in its message group.")
+    count_group: bool = Field(default=False, description="Also return how many messages wait in the message group.")
 
 
 class NewBatchMessage(NewMessageMembers):
     """A message of a batch."""
 
-    client_message_id: Text | None = Field(default=None, description="Comes back with its result.", examples=["m1"])
+    client_message_id: Text | None = Field(default=None, description="Returned with the result.", examples=["m1"])
 
 
 class _ReadOneByOne:
@@ -100,7 +100,7 @@ class Batch(Shape):
     messages: Annotated[list[Annotated[Any, _ReadOneByOne()]], Field(min_length=1, max_length=MAX_TOGETHER)]
     atomic: bool = Field(
         default=False,
-        description="All or none: where one cannot be sent, the whole request is refused and nothing was sent.",
+        description="All or none: one invalid message refuses the whole request, and nothing is sent.",
     )
 
 
@@ -150,12 +150,12 @@ class Receive(Shape):
     max_messages: whole(1, MAX_TOGETHER) = 1
     wait_seconds: Annotated[float, Field(ge=0, le=20)] | None = Field(
         default=None,
-        description="How long to wait for a message when there is none. Null: as the queue's receiveWaitSeconds.",
+        description="Seconds to wait for a message if the queue is empty. Null: the queue's receiveWaitSeconds.",
     )
     visibility_timeout_seconds: Annotated[float, Field(ge=0.1, le=43_200)] | None = Field(
-        default=None, description="Null: as the queue's defaultVisibilityTimeoutSeconds."
+        default=None, description="Null: the queue's defaultVisibilityTimeoutSeconds."
     )
-    consumer: Text | None = Field(default=None, description="Who receives, as the console shows it.")
+    consumer: Text | None = Field(default=None, description="The name of the consumer that the console shows.")
 
 
 class Received(Sent):
@@ -232,23 +232,23 @@ class Nack(Shape):
     delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's backoff.", examples=[30])
     reason: Text | None = Field(
         default=None,
-        description="rejected: do not try again. lock_expired, runtime_error (the default): do. Other words are taken "
-        "for an error class.",
+        description="rejected: not delivered again. lock_expired, runtime_error (the default): delivered again. Any "
+        "other word is stored as the error class.",
         examples=["third_party_timeout"],
     )
     error_class: Text | None = Field(
-        default=None, description="Only with one of the three reasons, or without a reason.", examples=["OrderLocked"]
+        default=None, description="Allowed without a reason or with one of these three.", examples=["OrderLocked"]
     )
     error: str | None = None
-    details: str | None = Field(default=None, description="The stack, usually.")
-    state: Any = Field(default=None, description="For the next delivery, at most 16 KB; null: what there was stays.")
+    details: str | None = Field(default=None, description="Usually the stack trace.")
+    state: Any = Field(default=None, description="State for the next delivery, at most 16 KB. Null: unchanged.")
 
 
 class Defer(Shape):
     """The delay of a message that is put off, and the state for its next delivery."""
 
     delay_seconds: DelaySeconds = Field(examples=[60])
-    state: Any = Field(default=None, description="For the next delivery, at most 16 KB; null: what there was stays.")
+    state: Any = Field(default=None, description="State for the next delivery, at most 16 KB. Null: unchanged.")
 
 
 class ChangeVisibility(Shape):
@@ -305,8 +305,8 @@ class Settlement(Document):
 
     receipt_handle: str
     status: Literal["acked", "retry", "dead", "deferred", "changed", "lost"]
-    deadline: str | None = Field(default=None, description="Until when the lease lasts now, where it was changed.")
-    due_at: str | None = Field(default=None, description="When the message is due, where it was deferred.")
+    deadline: str | None = Field(default=None, description="The end of a changed lease.")
+    due_at: str | None = Field(default=None, description="The time at which a deferred message is due.")
 
 
 class Settlements(Document):
@@ -323,8 +323,8 @@ class PeekedMessage(Sent):
     """A message and its state. Masked fields are shown as masks; the API cannot reveal them."""
 
     state: str = Field(description="ready, scheduled, waiting, leased, completed or dead.")
-    body: Any = Field(description="null where it is gone, or large: then `bodyBytes` and `bodySha256` say what it is.")
-    content_type: str | None = Field(description="The type of a binary body, which is in base64.")
+    body: Any = Field(description="Null if it is gone or large. `bodyBytes` and `bodySha256` describe a large body.")
+    content_type: str | None = Field(description="The type of a binary body, whose `body` is in base64.")
     body_bytes: int | None
     body_sha256: str | None = Field(alias="bodySha256")
     attributes: dict[str, Any] | None
@@ -333,11 +333,11 @@ class PeekedMessage(Sent):
     priority: int | None
     receive_count: int
     sent_at: str | None
-    at: str = Field(description="When it became ready, is due, began to wait, was leased, was completed or died.")
+    at: str = Field(description="When the message became ready, is due, began to wait, was leased, completed or died.")
     deadline: str | None
     consumer: str | None
     trace_id: str | None
-    death: Death | None = Field(description="How it died; null for what is not dead.")
+    death: Death | None = Field(description="The failure that made it a dead letter. Null in other states.")
 
 
 class Death(Document):
@@ -356,4 +356,4 @@ class PeekedMessages(Document):
     """A page of messages."""
 
     messages: list[PeekedMessage]
-    next_cursor: str | None = Field(description="A page may be short, or empty, and have a successor.")
+    next_cursor: str | None = Field(description="Null on the last page. A short or empty page may have a next page.")

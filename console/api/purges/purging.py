@@ -50,7 +50,7 @@ def start(key: Key, queue: str, wanted: NewPurge) -> dict[str, Any]:
 
 
 def purge_all(key: Key, queue: str, reason: str, *, keep_hours: int | None = None) -> Purge:
-    """Start a purge of every message that the queue has now. `keep_hours` is the time in the trash; None: the usual."""
+    """Start a purge of every message of the queue. `keep_hours` is the time in the trash; None: the setting."""
     seen = _seen(key, queue, None)
     told = {"actor": key.actor, "reason": reason, "limited": _is_limited(key), "keep_hours": keep_hours}
     return purges.create(queue, list(seen.counts), seen.bounds, queue, **told)
@@ -83,10 +83,13 @@ def _is_limited(key: Key) -> bool:
 
 
 def _seen(key: Key, queue: str, states: list[str] | None) -> Preview:
-    """Return the queue. Raises `not-reached` if it keeps dead letters of queues that the key does not reach."""
+    """Count the messages in these states (None: all).
+
+    Raises `not-reached` if the queue keeps dead letters of queues that the key does not reach.
+    """
     found = get_queue(queue)
     chosen = list(purges.states_of(found)) if states is None else states
-    if reach.holds_others(key, found):  # dead letters, or messages received there
+    if reach.holds_others(key, found):  # also in other states than dead: a consumer may have received dead letters
         detail = f"{queue} also keeps dead letters of queues that this key does not reach: it may not purge them."
         raise Problem("not-reached", detail)
     return purges.preview(queue, chosen)

@@ -18,19 +18,19 @@ MessageName = Annotated[str, Field(pattern=r"^msg_[0-9]{1,18}$")]
 class Look(Shape):
     """The states of messages to count for a purge."""
 
-    states: States | None = Field(None, description="Without it every state of the queue.", examples=[["ready"]])
+    states: States | None = Field(None, description="Null: every state of the queue.", examples=[["ready"]])
 
 
 class NewPurge(Shape):
     """The messages to remove, as a plan counted them."""
 
     states: States
-    through_message_id: MessageName = Field(description="Messages up to this one go; what is sent later stays.")
+    through_message_id: MessageName = Field(description="The last message to remove. Later messages stay.")
     through_dead_letter_id: whole(0, 2**63 - 1) = Field(
-        0, description="The same of dead letters; needed where `states` has `dead`."
+        0, description="The last dead letter to remove. Required if `states` has `dead`."
     )
     count: whole(0, 2**63 - 1) = Field(
-        description="How many the plan showed: when there are more by now, nothing is removed."
+        description="The count of the plan. If more messages match now, nothing is removed."
     )
     reason: Reason = Field("", description="Kept in the audit.")
 
@@ -44,8 +44,8 @@ class PurgePlan(Document):
     counts: dict[str, int] = Field(description="By state.")
     through_message_id: str
     through_dead_letter_id: int
-    trash_hours: int = Field(description="How long it can be put back; 0 is not at all.")
-    needs_approval: bool = Field(description="More than the threshold: a second person has to approve it.")
+    trash_hours: int = Field(description="Hours for which the messages can be restored. 0: they cannot be restored.")
+    needs_approval: bool = Field(description="Whether a second person must approve: the count is above the threshold.")
 
 
 class PurgeJob(Document):
@@ -54,7 +54,7 @@ class PurgeJob(Document):
     purge_id: str = Field(examples=["purge_7"])
     queue: str
     states: list[str]
-    state: str = Field(description="As of a redrive; a purge is never paused.")
+    state: str = Field(description="One of the states of a redrive except paused.")
     count: int
     purged: int
     through_message_id: str

@@ -29,7 +29,7 @@ class KnownQueue:
     sources: tuple[str, ...]
     known_until: float = field(compare=False)
     called: str = field(default="", compare=False)
-    """Its name by now, where `name` is one that it had."""
+    """The current name of the queue, if `name` is a former name."""
     receive_wait_seconds: float = field(default=0.0, compare=False)
 
     def is_reached_by(self, key: Key) -> bool:
@@ -37,7 +37,7 @@ class KnownQueue:
         return any(key.reaches(name, self.tenant) for name in (self.name, *self.sources))
 
     def holds_others(self, key: Key) -> bool:
-        """Return whether it keeps dead letters of queues that the key does not reach."""
+        """Return whether the queue keeps dead letters of queues that the key does not reach."""
         return not all(key.reaches(name, self.tenant) for name in self.sources)
 
 
@@ -74,12 +74,12 @@ def forget(name: str) -> None:
 
 
 def queue_not_found(name: str) -> Problem:
-    """Return the problem, in the same words for a missing queue and for one that the key does not reach."""
+    """Return the problem `queue-not-found`: the same text for a missing queue and for one that the key cannot reach."""
     return Problem("queue-not-found", f"queue {name[:120]!r} does not exist")
 
 
 async def _no_longer_found(key: Key, name: str) -> Problem:
-    """Refuse an old name that expired. A key that reached the queue by it learns the new name."""
+    """Return the problem for an unknown name. For a former name in the key's reach, the text has the new name."""
     if "\x00" in name:
         return queue_not_found(name)
     async with database.pool().connection() as connection:
@@ -94,8 +94,8 @@ async def _no_longer_found(key: Key, name: str) -> Problem:
 async def _asked(name: str) -> KnownQueue | None:
     """Look the queue up once for all requests that need it now.
 
-    A cancelled request does not stop the lookup. "Not found" may predate the creation of the queue; requests that came
-    later look it up again.
+    A cancelled request does not stop the lookup. A lookup that began before this request may have missed a queue that
+    was created since, so a request that joined such a lookup and got "not found" looks the queue up again.
     """
     joined = _lookups.under_way(name) is not None
     queue = await _lookups.ask(name)

@@ -56,7 +56,7 @@ class _Given(Shape):
 class _Named(_Given):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$", examples=["email-send"])
     tenant: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="Null: the key's own, or else `default`."
+        default=None, description="Null: the tenant of the API key, or `default` if the key has no tenant."
     )
 
 

@@ -60,7 +60,7 @@ def filtered_queues(job: Redrive) -> set[str]:
 def changed(
     find: Callable[[], AnyJob], act: Callable[[], bool], name: str, past: str, already: Collection[str] = ()
 ) -> AnyJob:
-    """Return the job after `act`. Returns it unchanged if it has the state; an impossible change is `wrong-state`."""
+    """Call `act` and return the job. Raises `wrong-state` if `act` did nothing and the state is not in `already`."""
     find()
     done = act()
     job = find()
@@ -71,7 +71,7 @@ def changed(
 
 
 def number_of(name: str, prefix: str) -> int:
-    """Return the number of the job. Raises the problem `job-not-found` if there is no such job."""
+    """Return the number in the name of a job. Raises the problem `job-not-found` for a name of another form."""
     if not re.fullmatch(rf"{prefix}[0-9]{{1,18}}", name):
         raise Problem("job-not-found", f"There is no job {name[:80]!r}: names are as in {prefix}12.")
     return int(name.removeprefix(prefix))

@@ -17,14 +17,14 @@ from dlq.search.reach import JobReach
 from queues.control.queues import get_queue
 
 NAME = "redrive_"
-LOOKED_THROUGH = 1_000  # redrives that are read at most for one page
+LOOKED_THROUGH = 1_000  # a page reads at most this many redrives
 
 VERBS: dict[str, tuple[Callable[..., bool], str, tuple[str, ...]]] = {
     "pause": (redrives.pause, "paused", (Job.State.PAUSED,)),
     "resume": (redrives.resume, "resumed", (Job.State.PENDING, Job.State.RUNNING)),
     "cancel": (redrives.cancel, "cancelled", (Job.State.CANCELLED,)),
 }
-"""Each with its participle, and the states in which what it asks for is so already."""
+"""Verb -> (its function, its participle, the states in which the verb has nothing to do)."""
 
 
 def start(key: Key, queue: str, wanted: NewRedrive) -> dict[str, Any]:
@@ -58,14 +58,14 @@ def show(key: Key, redrive_id: int) -> dict[str, Any]:
 
 
 def change(key: Key, redrive_id: int, verb: str) -> dict[str, Any]:
-    """Pause, resume or cancel it."""
+    """Pause, resume or cancel the redrive, and return its document."""
     act, past, already = VERBS[verb]
     done = partial(act, redrive_id, actor=key.actor)
     return document(reach.changed(partial(find, key, redrive_id), done, NAME, past, already))
 
 
 def set_rate(key: Key, redrive_id: int, rate: int | None) -> dict[str, Any]:
-    """Set the rate limit from the next batch on."""
+    """Set the rate limit of the redrive, which applies from the next batch on; None: no limit."""
     done = partial(redrives.set_rate, redrive_id, rate, actor=key.actor)
     return document(reach.changed(partial(find, key, redrive_id), done, NAME, "given another rate"))
 

@@ -17,16 +17,16 @@ QueueName = Annotated[str, Field(min_length=1, max_length=100)]
 class NewRedrive(Shape):
     """The dead letters to redrive, their destination, rate limit and stop conditions."""
 
-    target_queue: QueueName | None = Field(None, description="Without one, each goes to the queue that it died in.")
-    max_messages_per_second: Rate | None = Field(None, description="Without one, as fast as it goes.")
+    target_queue: QueueName | None = Field(None, description="Null: each message goes to its source queue.")
+    max_messages_per_second: Rate | None = Field(None, description="Null: no limit.")
     filter: Annotated[str, Field(max_length=2_000)] = Field(
         "",
-        description="In the language of docs/operate/filters.md; without one, all of them.",
+        description="A filter as in docs/operate/filters.md. Empty: all dead letters of the queue.",
         examples=["class:TimeoutError"],
     )
     canary: whole(0, 10_000) | None = Field(
         None,
-        description="The number of messages that go first; the others wait for their outcomes. Without it: 10, or one"
+        description="The number of messages that are sent first; the others wait for their outcomes. Null: 10, or one"
         " of each failure group. 0: no canary.",
     )
     reason: Reason = Field("", description="Kept in the audit.")
@@ -35,17 +35,17 @@ class NewRedrive(Shape):
 class NewRate(Shape):
     """The rate of a redrive from its next batch on."""
 
-    max_messages_per_second: Rate | None = Field(description="null is as fast as it goes.")
+    max_messages_per_second: Rate | None = Field(description="Null: no limit.")
 
 
 class Outcomes(Document):
     """The outcomes of the redriven messages."""
 
     succeeded: int
-    failed_same: int = Field(description="Dead again, of the same cause.")
-    failed_new: int = Field(description="Dead again, of another cause.")
-    gone: int = Field(description="Purged or expired before anybody finished them.")
-    open: int = Field(description="Still waiting, resting, or in flight.")
+    failed_same: int = Field(description="Dead again with the same cause.")
+    failed_new: int = Field(description="Dead again with another cause.")
+    gone: int = Field(description="Purged or expired before they were completed.")
+    open: int = Field(description="Not ended yet: ready, scheduled, waiting or in flight.")
 
 
 class RedriveJob(Document):
@@ -57,17 +57,17 @@ class RedriveJob(Document):
         " awaiting until then, and refused or expired if it gets none."
     )
     filter: str
-    queues: list[str] = Field(description="Where the first of them died.")
+    queues: list[str] = Field(description="Source queues of the first dead letters.")
     target_queue: str | None
-    count: int = Field(description="How many there are to send, as of its beginning.")
-    count_is_exact: bool = Field(description="false: there are more than that.")
+    count: int = Field(description="The number of messages to send, counted at the beginning.")
+    count_is_exact: bool = Field(description="false: there are more messages than `count`.")
     moved: int
     skipped: int
     skipped_why: dict[str, int]
     outcomes: Outcomes
     max_messages_per_second: int | None
-    canary: int | None = Field(description="The number of messages that go first. null: no canary.")
-    note: str = Field(description="What it waits for, or why it goes slowly.")
+    canary: int | None = Field(description="The number of messages that are sent first. Null: no canary.")
+    note: str = Field(description="What the redrive waits for, or why it is slow.")
     stopped_because: str
     error: str
     needs_approval: bool

@@ -1,6 +1,6 @@
-"""The ASGI application of the SQS endpoint: signatures instead of API keys' texts, and the two protocols of SQS.
+"""The ASGI application of the SQS endpoint: requests are signed, and use one of the two protocols of SQS.
 
-It stands beside the application of /v1 and has the same limits: bodies are bounded, keys are limited, and no request
+It runs beside the application of /v1 and has the same limits: bodies are bounded, keys are limited, and no request
 holds a thread while it waits.
 """
 
@@ -144,7 +144,7 @@ class Exchange:
         )
 
     def _with_queue(self, named: Named, request: Request) -> Mapping[str, str]:
-        """Add the queue that the address of a request of the query protocol names."""
+        """Return the fields of the query protocol, with QueueUrl from the address if the fields lack it."""
         fields = named.fields or {}
         if "QueueUrl" in fields or "QueueUrl" not in named.operation.input.members or not queue_in(request.raw_path):
             return fields

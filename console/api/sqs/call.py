@@ -1,4 +1,4 @@
-"""One call of an operation: who asks, with what, and at which address."""
+"""One call of an operation: its key, its parameters and its address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from console.api.sqs.accounts import Arn, account_of
 
 @dataclass
 class Call:
-    """A call whose signature and form are checked. `given` has the parameters by name."""
+    """A call whose signature and parameters are checked. `given` has the parameters by name."""
 
     operation: str
     key: Key

@@ -73,7 +73,7 @@ ERRORS: dict[str, ErrorKind] = {
             "The request must contain the parameter {name}.",
             code="MissingParameter",
         ),
-        _kind("ResourceNotFoundException", "The resource that you specified doesn't exist."),
+        _kind("ResourceNotFoundException", "The resource that you specified doesn't exist.", status=404),
         _kind("OverLimit", "The specified action violates a limit."),
         _kind("RequestThrottled", "The request was denied due to request throttling."),
         _kind("InvalidAddress", "The address {address} is not valid for this endpoint."),

@@ -1,4 +1,4 @@
-"""Making, pausing, listing and ending of subscriptions for the API, within the reach of the key."""
+"""Creation, pause, list and end of subscriptions for the API, within the key's reach."""
 
 from __future__ import annotations
 

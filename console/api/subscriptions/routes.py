@@ -1,4 +1,4 @@
-"""/v1/subscriptions, and those of one queue: to make, pause, resume, list and end them."""
+"""/v1/subscriptions and /v1/queues/{queue}/subscriptions: list, create, pause, resume and end subscriptions."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ async def list_subscriptions(request: Any, wanted: Query[shapes.SubscriptionList
     OF_QUEUE, auth=ApiKey("configure"), response={201: shapes.SubscriptionDocument, 200: shapes.SubscriptionDocument}
 )
 async def subscribe(request: Any, queue: Path[str], wanted: shapes.NewSubscription) -> HttpResponse:
-    """Send each message of the queue to the target too, in the transaction of the send. Repeating it sets the filter
-    and the delay: 200.
+    """Send each message of the queue to the target too, in the transaction of the send. A repeated call sets the
+    filter and the delay, and answers 200.
     """
     source = await reached_queue(request.auth, queue)
     target = await _target(request.auth, wanted.target)
@@ -43,7 +43,7 @@ async def subscribe(request: Any, queue: Path[str], wanted: shapes.NewSubscripti
 async def pause_subscription(
     request: Any, queue: Path[str], target: Path[str], changes: shapes.SubscriptionChanges
 ) -> HttpResponse:
-    """Pause or resume a subscription, whose copies are held while it is paused."""
+    """Pause or resume a subscription. A paused subscription holds its copies."""
     source, fed = await reached_queue(request.auth, queue), await _target(request.auth, target)
     changed = await in_thread(configuring.pause, request.auth, source.name, fed.name, changes.paused)
     return answer(200, {"changed": changed})

@@ -19,7 +19,7 @@ class NewSubscription(Shape):
 
 
 class SubscriptionChanges(Shape):
-    """The new state of a subscription: a paused one holds its copies."""
+    """The new state of a subscription. A paused subscription holds its copies."""
 
     paused: bool
 
@@ -31,7 +31,7 @@ class SubscriptionListing(Shape):
 
 
 class SubscriptionEnd(Shape):
-    """The loss of held copies, without which a subscription that holds some is not ended."""
+    """The end of a subscription. One that holds copies ends only with `discard`, and the copies are lost."""
 
     discard: bool = Field(default=False, strict=False)
 

@@ -27,13 +27,13 @@ from signalbox.connections.listening import in_loop, shared_listener
 from signalbox.connections.reconnect import jittered
 from signalbox.logs import in_brief
 
-#: How long to wait at most before looking again: news may be missed, and delays and expired leases are not announced.
+#: Seconds between checks: an announcement may be lost, and nothing announces the end of a delay or of a lease.
 LOOK_SECONDS = 1.0
 
-#: How often giving messages back is tried before it is left to the end of their leases.
+#: Attempts to return messages to their queue. After that, the messages return when their leases expire.
 GIVE_BACK_TRIES = 3
 
-#: A channel for the hub itself, so that the connection stays while no request waits: no queue has no name.
+#: Name under which the hub itself listens, so that the connection stays while no request waits. No queue has it.
 OWN_NAME = ""
 
 logger = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ class Hub:
             self._watch = self._start(self._look_around())
 
     async def _look_around(self) -> None:
-        """Decide once a second which lines to check, and which consumers to announce."""
+        """Check once a second the lines whose queues have messages to receive, and announce the waiting consumers."""
         try:
             while self._lines:
                 await asyncio.sleep(jittered(LOOK_SECONDS))
@@ -202,7 +202,7 @@ class Hub:
                     await self._look_at(list(self._lines))
                     await self._presence.note(self._lines)
                 except (*AWAY, psycopg.Error) as error:
-                    logger.warning("Long polls could not be looked after: %s", in_brief(error))
+                    logger.warning("The check of long polls failed, trying again: %s", in_brief(error))
                     for line in self._lines.values():
                         line.trouble = error
         finally:
@@ -216,7 +216,7 @@ class Hub:
                 line.look()
 
     async def _ask(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-        """Repeat a query that a restart interrupted. Only queries that may run twice come here."""
+        """Run a query, and run it again if the connection was lost. Only for queries that may run twice."""
         try:
             return await self._ask_once(statement, parameters)
         except psycopg.OperationalError:
@@ -240,11 +240,11 @@ class Hub:
 
 
 def _nothing() -> None:
-    """Announce no consumer; the default."""
+    """Do nothing when the hub's own name is announced."""
 
 
 def _end(line: Line, waiter: Waiter) -> None:
-    """End the wait of a poll at its time: the queue was empty, or the database was away."""
+    """End the wait of a poll when its time is over: with no messages, or with the error of an outage."""
     if line.trouble is None:
         waiter.give([])
     else:

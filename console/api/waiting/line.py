@@ -19,12 +19,12 @@ from signalbox import Message, arguments
 from signalbox.errors import InvalidArgument
 from signalbox.logs import in_brief
 
-#: Messages that are claimed together for several polls; a single one may ask for more.
+#: Messages that one claim takes at most for several polls together. A single poll may ask for more.
 MAX_TOGETHER = 100
 MAX_MESSAGES = 1000
 MAX_VISIBILITY_SECONDS = 43_200.0
 
-#: A claim that found no database: it may be there again in a moment.
+#: Errors of a claim that mean an outage: the next claim may succeed.
 AWAY = (psycopg.OperationalError, PoolTimeout, PoolClosed, TooManyRequests)
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Kind(NamedTuple):
     visibility_timeout: float | None
     consumer: str | None
     by_groups: bool = False
-    """Several messages of a FIFO group in one claim. They belong together: no other poll gets a part of them."""
+    """Whether one claim takes several messages of a FIFO group. Another poll must not get a part of them."""
 
 
 @dataclass(eq=False, slots=True)
@@ -47,7 +47,7 @@ class Waiter:
     max_messages: int
     answer: asyncio.Future[list[Message]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     since: int = 0
-    """How often its line had been looked into when it came."""
+    """The number of checks that the line had finished when the poll arrived."""
 
     @property
     def messages(self) -> list[Message]:
@@ -96,9 +96,9 @@ class Line:
         self._wanted = False
         self._looks = 0
         self.looker: asyncio.Task[None] | None = None
-        """The task that is receiving just now."""
+        """The task that receives for the line; None while no task does."""
         self.trouble: Exception | None = None
-        """Why the last look failed; None when it did not."""
+        """The outage that the last check met; None if the check succeeded."""
 
     def __len__(self) -> int:
         return len(self._waiters)
@@ -116,7 +116,7 @@ class Line:
         self._waiters[waiter] = None
 
     def leave(self, waiter: Waiter) -> None:
-        """Remove a poll, if it was not served yet."""
+        """Remove a poll that waits no longer."""
         self._waiters.pop(waiter, None)
         if not self._waiters and self.looker is None:
             self._deserted(self)
@@ -137,7 +137,7 @@ class Line:
             self._give_back(rest)
 
     def dismiss(self) -> None:
-        """Answer all polls: no messages."""
+        """Answer all polls with no messages."""
         for waiter in self:
             waiter.give([])
 
@@ -158,7 +158,7 @@ class Line:
         wanted = 0
         for waiter in self._waiters:
             if waiter.answer.done():
-                continue  # it is about to leave the line
+                continue  # the poll has its answer and is about to leave the line
             wanted += waiter.max_messages
             if head and (waiter.kind != head[0].kind or waiter.kind.by_groups or wanted > MAX_TOGETHER):
                 break
@@ -190,14 +190,14 @@ class Line:
         return messages
 
     def _tell(self, error: Exception, head: list[Waiter]) -> None:
-        """Pass an error to the polls it concerns: a refusal to those of the statement, an outage to the newest."""
+        """Answer with an error: a refusal goes to the polls of the statement, an outage to the unchecked polls."""
         if not isinstance(error, AWAY):
             for waiter in head:
                 waiter.refuse(error)
             self._wanted = True  # check again for the polls behind them
             return
         if self.trouble is None:
-            logger.warning("Long polls wait for a database that is away: %s", in_brief(error))
+            logger.warning("Long polls wait until the database is back: %s", in_brief(error))
         self.trouble = error
         for waiter in self:
             if not self.has_looked_for(waiter):

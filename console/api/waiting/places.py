@@ -22,22 +22,22 @@ from signalbox.connections.connections import is_alive
 from signalbox.connections.unavailable import CONNECTION_LOST, DatabaseUnavailable
 from signalbox.errors import QueueNotFound, translated
 
-#: How long a tenant is believed to have no limit, and the connection stays when no place is held.
+#: Seconds for which "this tenant has no limit" is cached, and for which the connection stays open without a place.
 BELIEVE_SECONDS = 1.0
 LINGER_SECONDS = 30.0
 MAX_BELIEVED = 10_000
 
-# A place that this process counts alone; it is refused above the limit of the process.
+# A place that only this process counts; refused above the limit of the process.
 _FLEETING = """
 select p.place, signalbox.end_long_poll_of(%s::int, p.place)
 from signalbox.begin_long_poll_of(%s::int, %s::int[]) p(place)
 """
 
 Connect = Callable[[], Awaitable[psycopg.AsyncConnection[Any] | None]]
-"""None where no connection has a session of its own."""
+"""Opens a connection; None if connections have no session of their own, as behind a pooler."""
 Ask = Callable[[str, list[Any]], Awaitable[list[tuple[Any, ...]]]]
 Start = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
-"""Begins what its caller does not wait for; the hub waits for it at its end."""
+"""Starts a background task. The hub waits for these tasks when it closes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,7 +89,7 @@ class Places:
             except DatabaseUnavailable as error:
                 if self._connection is None or error.cause != CONNECTION_LOST.slug:
                     raise
-                await self.disconnect()  # the session holds the places: what was taken there is released
+                await self.disconnect()  # the lost session has released every place that it held
                 return await self._begin(tenant_id)
 
     async def _begin(self, tenant_id: int) -> Place | None:

@@ -76,13 +76,13 @@ def _shown(
     groups = [masked.group(one, masking) for one in shown.rows]
     states = [Choice(one.capitalize(), _url(filter, sort, one), one is state) for one in STATES]
     return {
-        # None when there was no time to sum them up.
+        # None if the database needed too long to read the groups.
         "rows": None if page is None else [Row(one, _narrowed(filter, one.fingerprint)) for one in groups],
         "snoozed": sum(one.is_snoozed for one in groups),
         "pager": pagination.pager(request, shown, f"{plural(len(shown.rows), 'failure group')} shown", sized=False),
         "sorts": [Choice(label, _url(filter, one, state), one is sort) for one, label in SORT_LABELS.items()],
         "states": [Choice("Any state", _url(filter, sort, None), state is None), *states],
-        # The part of the filter that failure groups cannot be asked: they are of all that the rest selects.
+        # Terms that failure groups do not support. The list ignores them, and the page says so.
         "unasked": " ".join(str(term) for term in narrowing.unasked),
         "narrowed": bool(filter) or state is not None,
         "all_url": _url(filter, sort, None),

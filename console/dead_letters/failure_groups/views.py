@@ -20,6 +20,7 @@ from console.access.roles import requires
 from console.charts import drawing as charts
 from console.charts.drawing import Chart, Series
 from console.dead_letters.failure_groups import lists as group_lists
+from console.dead_letters.failure_groups.activity import read_activity
 from console.dead_letters.failure_groups.forms import (
     CareForm,
     CommentForm,
@@ -47,7 +48,7 @@ from dlq.search.dead_letter_list import dead_letters
 from queues.database.names import reached_ids
 from queues.errors import InvalidArgument
 
-CHARTS = [  # how long one step of the chart is, and the whole
+CHARTS = [  # (length of one step, length of the whole chart)
     (timedelta(minutes=10), timedelta(hours=2)),
     (timedelta(minutes=10), timedelta(hours=12)),
     (timedelta(hours=1), timedelta(days=2)),
@@ -61,7 +62,7 @@ VERBS_OF_ROWS = {
     "end_snooze": "End snooze",
     "delete_comment": "Delete comment",
 }
-"""Verbs whose forms do not stand on the page of the group as it comes back."""
+"""Verbs without a form on the group's own page: a refused form gets a page of its own, with this button."""
 TRIAGE = ("owner", "runbook_url", "note")
 
 
@@ -104,6 +105,8 @@ def show(request: HttpRequest, fingerprint: str) -> HttpResponse:
         "analysis": lambda: failure_findings.of_group([fingerprint, *group.members], request.user),
         **_forms(request, care),
         "comments": [] if group.is_shared else comments_of([fingerprint, *group.members]),
+        "activity": [] if group.is_shared else read_activity(fingerprint, str(filter)),
+        "address": request.build_absolute_uri(request.path),
         "people": _people(request),
     }
     return render_page(
@@ -160,7 +163,10 @@ def _describe(
 
 
 def _with_changes_of_others(fingerprint: str, typed: dict[str, str], shown: dict[str, str | None]) -> dict[str, str]:
-    """Keep what another person changed since the page was opened. Raises `InvalidArgument` for a value of both."""
+    """Return the values to save, with changes that others made since the page was opened.
+
+    Raises `InvalidArgument` if this person and another person changed the same value.
+    """
     saved = GroupNote.objects.filter(fingerprint=fingerprint).values(*TRIAGE).first() or dict.fromkeys(TRIAGE, "")
     values = dict(typed)
     for name, value in typed.items():

@@ -9,7 +9,7 @@ from docs.build.markdown import table
 
 
 def blocks() -> Mapping[str, str]:
-    """Parts of the page, by the name in their marker."""
+    """Return the generated parts of the page, by the name in their marker."""
     needs = capacity.Needs()
     ways = capacity.measured()
     return {

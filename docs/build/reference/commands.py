@@ -68,7 +68,7 @@ def _about(parser: argparse.ArgumentParser) -> str:
 
 
 def _details(name: str, parser: argparse.ArgumentParser, level: int, without: frozenset[str] = frozenset()) -> str:
-    """Arguments and options of a command, then of each part."""
+    """Describe the arguments and options of a command, then those of each subcommand."""
     parts = {part: found for part, found in _parts(parser) if f"{name} {part}" not in _parsers()}
     texts = [_usage(name, parser), _arguments(_own(parser, without))] if not parts or _own(parser) else []
     if level == 2 and (shared := _shared(parts)):
@@ -89,7 +89,7 @@ def _parts(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[str, ar
 
 
 def _shared(parts: Parts) -> list[argparse.Action]:
-    """Options that every part has, with the same text."""
+    """Return the options that all subcommands have with the same text."""
     if len(parts) < 2:
         return []
     each = [{(action.dest, action.help): action for action in _own(inner)} for _, inner in parts.values()]

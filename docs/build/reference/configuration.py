@@ -14,12 +14,12 @@ from docs.build.pages import ROOT
 VARIABLES = ROOT / "console" / "environment.py"
 FOLDER = "reference"
 DEFAULT = "Default: "
-"""A text that begins so says the default itself, up to the first full stop."""
+"""A text with this beginning names the default itself, up to the first full stop."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable: its default and what it may be, as text, and what it means."""
+    """One variable: its default and its allowed values, as text, and its meaning."""
 
     name: str
     default: str
@@ -36,7 +36,7 @@ def table_of_settings() -> str:
 
 
 def variables() -> Iterator[Variable]:
-    """Every assignment that reads a variable and has a text below it."""
+    """Yield a variable for each assignment that reads one and has a text below it."""
     body = ast.parse(VARIABLES.read_text()).body
     for statement, below in pairwise(body):
         if isinstance(statement, ast.Assign) and (text := _text(below)):

@@ -36,7 +36,7 @@ def index() -> str:
 
 
 def _verbs() -> dict[str, list[str]]:
-    """The names of all verbs by noun."""
+    """Return the names of all verbs, by noun."""
     found: dict[str, list[str]] = {}
     for name in [*vars(Verbs), *vars(DatabaseVerbs)]:
         if not name.startswith("_") and name != "close":
@@ -57,7 +57,7 @@ def _verb(name: str) -> str:
 
 
 def _signature(name: str) -> str:
-    """The arguments, with the options that a verb takes as keywords written out."""
+    """Write the arguments of a verb, including the options that it takes as keywords."""
     signature = inspect.signature(getattr(DatabaseVerbs, name))
     arguments: list[str] = []
     for parameter in list(signature.parameters.values())[1:]:

@@ -22,7 +22,7 @@ NAME = re.compile(r"\w+\([^)]*\): ")
 
 @dataclass(frozen=True)
 class Function:
-    """One function: how it is called, and what its header says."""
+    """One function: its call, and the text of its header."""
 
     name: str
     signature: str
@@ -70,7 +70,7 @@ def _nouns() -> dict[str, list[Function]]:
 
 
 def _functions(path: Path) -> Iterator[Function]:
-    """Public functions of a file; overloads share the header."""
+    """Yield the public functions of a file; overloads share the header."""
     text = path.read_text()
     header = _header(text)
     signatures = [_signature(text, found) for found in DEFINITION.finditer(text) if not found[1].startswith("_")]
@@ -101,7 +101,7 @@ def _signature(text: str, found: re.Match[str]) -> str:
 
 
 def _split(arguments: str) -> Iterator[str]:
-    """Arguments, split at commas that no bracket encloses."""
+    """Split arguments at commas outside of brackets."""
     depth, begin = 0, 0
     text = re.sub(r"--.*", "", arguments)
     for place, character in enumerate(text):

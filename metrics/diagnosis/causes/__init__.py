@@ -1,4 +1,4 @@
-"""The causes of a backlog, one function each: it makes a suspect from the evidence, whatever the others find."""
+"""The causes of a backlog. Each is one function that makes a suspect from the evidence, independently of the others."""
 
 from __future__ import annotations
 

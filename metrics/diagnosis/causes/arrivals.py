@@ -10,16 +10,16 @@ from metrics.wording import number, plural, span
 
 @suspect(Cause.PRODUCER_BURST)
 def producer_burst(evidence: Evidence) -> Found | str:
-    """Suspect a burst: messages arrive much faster than usual, enough to explain the backlog; consumers are steady."""
+    """Suspect a burst: the messages above the usual number explain the backlog, and consumers are steady."""
     before = evidence.before
     if not evidence.waiting:
         return "nothing is ready"
     if before is None or before.seconds < HISTORY_SECONDS:
-        return "there is too little history to know what usually arrives"
+        return "there is too little history to know how many messages usually arrive"
     burst = _strongest(evidence, before)
     if burst is None:
         arriving = speed(evidence.recent.in_per_second) if evidence.recent is not None else "an unknown number"
-        return f"{arriving} arrive, {speed(before.in_per_second)} did in the {period(before.seconds)} before"
+        return f"{arriving} arrive, compared with {speed(before.in_per_second)} in the {period(before.seconds)} before"
     if burst.acked_per_second < STEADY_SHARE * before.acked_per_second:
         return (
             f"{speed(burst.in_per_second)} arrive, {speed(before.in_per_second)} did before; but consumers do less too:"
@@ -81,6 +81,6 @@ def scheduled(evidence: Evidence) -> Found | str:
             Figure("scheduled", evidence.numbers.scheduled, "scheduled", number(evidence.numbers.scheduled)),
             Figure("next_due_seconds", due, "next due in", span(due)),
         ),
-        proof=Proof(Page.SCHEDULED, "what is scheduled and when it is due"),
+        proof=Proof(Page.SCHEDULED, "scheduled messages and when they are due"),
         advice="Nothing needs to be done. Senders delay by delay_seconds, failures by the queue's backoff.",
     )

@@ -1,4 +1,4 @@
-"""Causes among the consumers: they are gone, fewer or slower than before, or do nothing."""
+"""Causes among the consumers: they are gone, fewer or slower than before, or defer what they receive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metrics.wording import number, plural, span
 
 @suspect(Cause.CONSUMER_OUTAGE)
 def consumer_outage(evidence: Evidence) -> Found | str:
-    """Suspect missing consumers: none has asked for a minute, and no message leaves. Leases show unnamed consumers."""
+    """Suspect an outage: for a minute no consumer received and no message left. Leases show unnamed consumers."""
     numbers = evidence.numbers
     if not evidence.waiting:
         return "nothing is ready that a consumer could take"
@@ -57,7 +57,7 @@ def _advice(last: float | None) -> str:
 
 @suspect(Cause.DEFERRAL)
 def deferral(evidence: Evidence) -> Found | str:
-    """Suspect deferrals: consumers put off a large share of what they receive, so that messages rest or come again."""
+    """Suspect deferrals: consumers put off a large share of the messages that they receive, which come again later."""
     flow, scheduled = evidence.recent, evidence.numbers.scheduled
     if flow is None or not flow.deferred:
         return "no delivery was deferred"
@@ -77,9 +77,9 @@ def deferral(evidence: Evidence) -> Found | str:
             Figure("scheduled", scheduled, "scheduled", number(scheduled)),
             Figure("next_due_seconds", evidence.due_seconds, "next due in", span(evidence.due_seconds)),
         ),
-        proof=Proof(Page.SCHEDULED, "what is scheduled and when it is due"),
-        advice="Ask what the handler waits for when it defers. Nothing fails and nothing dies: a message may be"
-        " deferred for ever. A longer delay costs consumers fewer deliveries.",
+        proof=Proof(Page.SCHEDULED, "scheduled messages and when they are due"),
+        advice="Find out what the handler waits for when it defers. A deferral is not a failure, so a message may be"
+        " deferred for ever. A longer delay needs fewer deliveries.",
     )
 
 
@@ -92,8 +92,8 @@ def slow_consumers(evidence: Evidence) -> Found | str:
     if evidence.is_held_up:
         return _held_up(evidence)
     if work.factor is None:
-        done = f"{number(work.acks)} done in ten minutes, {number(work.acks_before)} looked at from before"
-        return f"too little work was done to compare: {done}"
+        done = f"{number(work.acks)} acks in ten minutes, {number(work.acks_before)} examined from before"
+        return f"too few acknowledged messages to compare: {done}"
     if not work.slower:
         return f"work takes {took(work.median)}, {took(work.median_before)} before"
     if recent is not None and recent.failing >= FAILING_SHARE:
@@ -107,9 +107,9 @@ def slow_consumers(evidence: Evidence) -> Found | str:
         f" {number(numbers.leased)} in flight with {plural(numbers.consumers, 'consumer')}.",
         short=f"Consumers are slower: the work takes {longer}.",
         figures=(*work_figures(work), Figure("in_flight", numbers.leased, "in flight", number(numbers.leased))),
-        proof=Proof(Page.CONSUMERS, "what each consumer has in hand"),
-        advice="Look at what the work waits for: a database, a partner, a lock. Was a handler deployed when it began?"
-        " More workers help only if what is behind them can take it.",
+        proof=Proof(Page.CONSUMERS, "the messages that each consumer holds"),
+        advice="Check what the handler waits for: a database, a partner, a lock. Was it deployed when it became slow?"
+        " More workers help only if these dependencies can serve them.",
     )
 
 
@@ -132,14 +132,14 @@ def _held_up(evidence: Evidence) -> Found:
 
 @suspect(Cause.FEWER_CONSUMERS)
 def fewer_consumers(evidence: Evidence) -> Found | str:
-    """Suspect missing consumers: most consumers of the last hour are gone, and throughput fell as much."""
+    """Suspect fewer consumers: most consumers of the last hour are gone, and throughput fell as much."""
     here, gone = evidence.numbers.consumers, evidence.consumers_gone
     if not evidence.waiting:
         return "nothing is ready"
     if evidence.is_held_up:
         return f"{number(evidence.numbers.leased)} in flight: every consumer that is left is busy, none has finished"
     if not here or here > FELL_SHARE * (here + gone):
-        return f"{number(here)} here, {number(gone)} gone within the hour"
+        return f"{number(here)} present, {number(gone)} gone within the hour"
     if not evidence.does_less:
         share = "an unknown share" if evidence.done_share is None else f"{percent(evidence.done_share)} as much"
         return f"{number(gone)} gone within the hour, but {share} is done as before"
@@ -150,7 +150,7 @@ def fewer_consumers(evidence: Evidence) -> Found | str:
         figures=(
             Figure("consumers", here, "consumers", number(here)),
             Figure("consumers_gone", gone, "gone within the hour", number(gone)),
-            Figure("done_share", evidence.done_share, "done of what was done", percent(evidence.done_share or 0.0)),
+            Figure("done_share", evidence.done_share, "share of earlier work", percent(evidence.done_share or 0.0)),
         ),
         proof=Proof(Page.CONSUMERS, "consumers and when each was last seen"),
         advice="Find out why they are gone: crashed, scaled down, or stuck in a deployment. Start as many as there"

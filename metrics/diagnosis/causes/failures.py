@@ -41,9 +41,9 @@ def downstream_throttling(evidence: Evidence) -> Found | str:
     blame = f"{percent(share)} of them with {failures.error_class}"
     slower = f", and work takes {took(evidence.work.median)}, {took(evidence.work.median_before)} before"
     return Found(
-        sentence=f"Something behind the consumers gives way: {failed} in {period(flow.seconds)}, {blame},"
+        sentence=f"A dependency of the consumers fails: {failed} in {period(flow.seconds)}, {blame},"
         f" and are tried again{slower if evidence.work.slower else ''}; {_dead(flow)}.",
-        short=f"Something behind the consumers gives way: {failed}, {blame}.",
+        short=f"A dependency of the consumers fails: {failed}, {blame}.",
         figures=(
             *_failing_figures(evidence, flow),
             Figure("dominant_share", share, "with one class", percent(share)),
@@ -52,8 +52,8 @@ def downstream_throttling(evidence: Evidence) -> Found | str:
             *work_figures(evidence.work),
         ),
         proof=Proof(Page.FAILURES, "the latest failures"),
-        advice="Look at the partner, database or quota that this error speaks of. Until it is well, fewer workers or a"
-        " longer backoff (backoff_base_seconds) spare it; pausing keeps messages from using up their deliveries.",
+        advice="Check the partner, database or quota that this error names. Until it works again, use fewer workers or"
+        " a longer backoff (backoff_base_seconds), or pause the queue to save the deliveries of its messages.",
     )
 
 

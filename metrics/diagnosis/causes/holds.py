@@ -1,4 +1,4 @@
-"""Causes by intent: a person paused or closed the queue, or limited what it hands out."""
+"""Intended causes: a person paused or closed the queue, or limited its messages in flight."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _held_by_maintenance(held: str, waiting: int) -> Found:
         sentence=f"Maintenance holds every queue: it hands out none of the {held} that wait.",
         short=f"{held} held back.",
         figures=(Figure("waiting", waiting, "held back", held),),
-        proof=Proof(Page.AUDIT, "what was done to it before"),
-        advice="It goes on by itself when maintenance ends; the head of every page says who holds it, and why.",
+        proof=Proof(Page.AUDIT, "earlier changes of the queue"),
+        advice="Deliveries continue when maintenance ends. The top of every page says who started it, and why.",
     )
 
 
@@ -63,14 +63,14 @@ def in_flight_limit(evidence: Evidence) -> Found | str:
             Figure("max_in_flight", limit, "allowed for the queue", number(limit) if limit else "no limit"),
         ),
         proof=Proof(Page.SETTINGS if own else Page.TENANT, "the limit"),
-        advice="If what is behind it can take more, raise the limit; if not, it does what it is there for, and the"
-        " backlog is the price.",
+        advice="Raise the limit if the systems that the consumers use can take more load. Otherwise the limit protects"
+        " them, and the backlog is its price.",
     )
 
 
 @suspect(Cause.CLOSED)
 def closed(evidence: Evidence) -> Found | str:
-    """Suspect a closed queue, which delivers its messages and accepts no more."""
+    """Suspect a closed queue: it delivers its messages and accepts no new ones."""
     numbers = evidence.numbers
     if not numbers.closed or not evidence.waiting:
         return "it is open" if not numbers.closed else "nothing is ready"
@@ -79,6 +79,6 @@ def closed(evidence: Evidence) -> Found | str:
         sentence=f"It is closed: it accepts no more, and hands out the {left} that it has.",
         short=f"{left} to hand out before it is empty.",
         figures=(Figure("waiting", evidence.waiting, "left", left),),
-        proof=Proof(Page.SETTINGS, "that it is closed"),
+        proof=Proof(Page.SETTINGS, "the setting that closes it"),
         advice="Wait until it is empty, or open it again.",
     )

@@ -10,7 +10,7 @@ from metrics.wording import number, plural, span
 
 @suspect(Cause.HOT_KEY)
 def hot_key(evidence: Evidence) -> Found | str:
-    """Suspect one group with most of the waiting messages: more arrives for it than its limit lets through."""
+    """Suspect one group with most of the waiting messages: more messages arrive for it than its limit allows."""
     lanes, waiting = evidence.lanes, evidence.numbers.waiting
     if not waiting or not lanes.waiting:
         return "no message waits for its group"
@@ -33,8 +33,8 @@ def hot_key(evidence: Evidence) -> Found | str:
             Figure("oldest_seconds", lanes.oldest_seconds, "the oldest waits", span(lanes.oldest_seconds)),
         ),
         proof=Proof(Page.LANES, "this group and what it waits for", search=lanes.fullest),
-        advice="Other groups are not held up by it. Give this group a higher limit of its own if its order does not"
-        " matter, split it into finer groups, or make its work shorter.",
+        advice="This group does not delay other groups. Give it a higher limit of its own if its order does not matter,"
+        " split it into smaller groups, or make its work shorter.",
     )
 
 
@@ -45,7 +45,7 @@ def lanes_blocked(evidence: Evidence) -> Found | str:
     if not numbers.waiting:
         return "no message waits for its group"
     if lanes.dead_share < EXPLAINS_SHARE:
-        return f"{percent(lanes.dead_share)} of those looked at wait behind a dead letter"
+        return f"{percent(lanes.dead_share)} of the examined messages wait behind a dead letter"
     if numbers.waiting < EXPLAINS_SHARE * evidence.waiting:
         return f"only {number(numbers.waiting)} of {number(evidence.waiting)} wait for their groups"
     waiting = f"{plural(numbers.waiting, 'message')} held up by their groups"
@@ -94,6 +94,6 @@ def _found(evidence: Evidence, starved: PriorityWait, fed: PriorityWait) -> Foun
             Figure("aging_seconds", aging, "aging", f"{number(aging)} s a priority" if aging else "off"),
         ),
         proof=Proof(Page.READY, "what is ready, by priority"),
-        advice="Shorten aging_seconds, so that waiting lifts a message sooner; or add workers, or send less with a high"
-        " priority. With aging_seconds at 0 the higher always goes first.",
+        advice="Shorten aging_seconds, which raises the priority of waiting messages; add workers; or send fewer"
+        " messages with a high priority. With aging_seconds = 0 the higher priority is always delivered first.",
     )

@@ -10,22 +10,22 @@ from metrics.wording import number, span
 
 @suspect(Cause.OLD_SNAPSHOT)
 def old_snapshot(evidence: Evidence) -> Found | str:
-    """Suspect an old snapshot: dead rows cannot be removed, and consumers that are no slower get less done."""
+    """Suspect an old snapshot: it keeps dead rows, and consumers get less done although their work is not slower."""
     holder = evidence.holder
     if holder is None:
         return "no old snapshot is held"
     held = span(holder.age_seconds)
     if not _does_less_for_no_other_reason(evidence):
-        return f"one is held for {held}, but {_done(evidence)}"
+        return f"an old snapshot is held for {held}, but {_done(evidence)}"
     return Found(
         sentence=f"An old snapshot, held for {held}: until it ends no dead row is removed, and {_done(evidence)}.",
         short=f"An old snapshot is held for {held}, and {_done(evidence)}.",
         figures=(
             Figure("held_seconds", holder.age_seconds, "held for", held),
             Figure("holder", holder.name, "by", f"{holder.kind.replace('_', ' ')} {holder.name}"),
-            Figure("done_share", evidence.done_share, "done of what was done", percent(evidence.done_share or 0.0)),
+            Figure("done_share", evidence.done_share, "share of earlier work", percent(evidence.done_share or 0.0)),
         ),
-        proof=Proof(Page.OLD_SNAPSHOTS, "who holds it"),
+        proof=Proof(Page.OLD_SNAPSHOTS, "the holder of the snapshot"),
         advice="End the session or drop the slot that holds it: the page says how. Vacuum then catches up by itself.",
     )
 
@@ -37,7 +37,7 @@ def autovacuum_behind(evidence: Evidence) -> Found | str:
     if rows is None or rows.dead < DEAD_ROWS or rows.dead < rows.live:
         return f"{number(rows.dead)} dead rows in {rows.table}" if rows is not None else "nothing is known of dead rows"
     if evidence.holder is not None:
-        return "an old snapshot keeps it from removing dead rows"
+        return "an old snapshot keeps vacuum from removing dead rows"
     if rows.vacuumed_seconds is not None and rows.vacuumed_seconds < UNVACUUMED_SECONDS:
         return f"{rows.table} was vacuumed {span(rows.vacuumed_seconds)} ago"
     dead = f"{number(rows.dead)} dead rows in {rows.table}, {number(rows.live)} live"
@@ -52,9 +52,9 @@ def autovacuum_behind(evidence: Evidence) -> Found | str:
             Figure("live_rows", rows.live, "live rows", number(rows.live)),
             Figure("vacuumed_seconds", rows.vacuumed_seconds, "last vacuumed", last),
         ),
-        proof=Proof(Page.OLD_SNAPSHOTS, "that no old snapshot is held"),
-        advice=f"Run vacuum signalbox.{rows.table}; then give autovacuum more room: autovacuum_max_workers,"
-        " autovacuum_vacuum_cost_limit, and no setting on the table that switches it off.",
+        proof=Proof(Page.OLD_SNAPSHOTS, "the empty list of old snapshots"),
+        advice=f"Run vacuum signalbox.{rows.table}; then raise autovacuum_max_workers and"
+        " autovacuum_vacuum_cost_limit, and remove any setting of the table that switches autovacuum off.",
     )
 
 

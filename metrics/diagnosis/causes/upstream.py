@@ -1,4 +1,4 @@
-"""The cause before the queue: a subscription that feeds it has messages that it has not sent yet."""
+"""The cause upstream of the queue: a subscription has messages that it has not sent to the queue yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def upstream_lag(evidence: Evidence) -> Found | str:
         return "no subscription feeds it"
     feed = evidence.slowest_feed
     if feed is None:
-        return f"nothing is late from {plural(len(evidence.feeds), 'subscription')}"
+        return f"no message is late from {plural(len(evidence.feeds), 'subscription')}"
     held, (why, advice) = plural(feed.lag, "message"), _obstacle(evidence, feed)
     return Found(
         sentence=f"Not yet sent from {feed.source}: {held}, the oldest for {span(feed.lag_seconds)}; {why}.",
@@ -25,7 +25,7 @@ def upstream_lag(evidence: Evidence) -> Found | str:
             Figure("upstream_seconds", feed.lag_seconds, "oldest to come", span(feed.lag_seconds)),
             Figure("upstream", feed.source, "from", feed.source),
         ),
-        proof=Proof(Page.SUBSCRIPTIONS, "who feeds it, and how far each is"),
+        proof=Proof(Page.SUBSCRIPTIONS, "the subscriptions that feed it, and their lag"),
         advice=advice,
     )
 
@@ -37,7 +37,7 @@ def _obstacle(evidence: Evidence, feed: Feed) -> tuple[str, str]:
     if feed.paused:
         return "the subscription is paused", "Resume the subscription when the reason for the pause is gone."
     if numbers.closed:
-        return "this queue is closed", "Open this queue, or end the subscription: what it holds expires in time."
+        return "this queue is closed", "Open this queue, or end the subscription. Messages that are not sent expire."
     if numbers.refusing:
         return f"this queue is full ({', '.join(numbers.refusing)})", "Add consumers, or raise the limit."
     if feed.window is not None and held >= feed.window:
@@ -47,5 +47,5 @@ def _obstacle(evidence: Evidence, feed: Feed) -> tuple[str, str]:
         )
     return (
         "the subscription is behind",
-        "Look whether manage.py upkeep runs, and for long transactions that append to the stream.",
+        "Check that manage.py upkeep runs, and that no long transaction appends to the stream.",
     )

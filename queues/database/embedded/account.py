@@ -2,8 +2,8 @@
 
 A plain user runs it as itself. Root hands it to `postgres` or `nobody`, who may be unable to pass through
 the folders above the data (a 0700 home) or above the binaries. No permission is ever changed for that:
-the data is reached through the working directory, which the kernel hands over already open, and binaries
-out of reach are copied to the system's cache.
+the server reaches the data through its working directory, which it inherits open, and binaries out of its reach are
+copied to the system's cache.
 """
 
 import os

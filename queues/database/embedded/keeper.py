@@ -1,9 +1,9 @@
 """The process that starts the server, starts it again when it was killed, and stops it after its last user.
 
-It only ever waits for locks, so the kernel wakes it whatever the way the others ended. Killed itself, it
-leaves the server running, and the next user that looks brings up another keeper, which adopts it.
+The keeper only waits for locks, so the kernel wakes it however the other processes ended. If the keeper is killed, the
+server keeps running, and the next process that uses it starts another keeper, which takes the server over.
 
-Run as `python -m queues.database.embedded.keeper <home>`; returns once the keeper stands on its own.
+Run as `python -m queues.database.embedded.keeper <home>`; the command returns when the keeper runs in the background.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""File locks that no kill -9 can leave behind: flock, which the kernel drops with its last holder.
+"""File locks (flock) that end with their last holder, even after kill -9.
 
-A lock belongs to the open file, so a forked child holds its parent's locks too; closing the descriptor
-gives up one process's share of it, which is why nothing here ever unlocks.
+A lock belongs to the open file, so a forked child holds its parent's locks too; closing the descriptor ends the hold of
+one process only. So this module has no function that unlocks.
 """
 
 import fcntl

@@ -45,7 +45,7 @@ def is_accepting(folders: Folders) -> bool:
 
 
 class Server:
-    """The server, as the process drives it that holds the keeper's lock."""
+    """The server, for the process that holds the keeper's lock."""
 
     def __init__(self, folders: Folders) -> None:
         self.folders = folders
@@ -104,7 +104,7 @@ class Server:
         """Remove the pid files of a dead server when another process has its pid now.
 
         PostgreSQL recognises a pid without a process. A pid that another process has (after a reboot, in a new
-        container), or that a zombie still has, would make it refuse to start.
+        container), or that a zombie still has, would make PostgreSQL refuse to start.
         """
         if not WORKING_DIRECTORY.exists():
             return

@@ -26,7 +26,7 @@ _membership_guard = threading.Lock()
 
 
 class EmbeddedPostgres:
-    """The server whose data is in `home`; to create the object has no effect."""
+    """The server whose data is in `home`; creating the object does not start it."""
 
     def __init__(self, home: Path | str) -> None:
         self.folders = Folders(Path(home).absolute())

@@ -1,6 +1,7 @@
--- One row for each settled message of a window whose id lies in the stretch, with the body that was delivered: the
--- log's, or the one kept beside it, as that of each message that a redrive sent again. The log's stretch is read in
--- order of its key, beside the endings sorted by it (docs/decisions/0034-reading-bodies-for-the-archive.md).
+-- One row for each settled message of a window whose id lies in the stretch, with the body that was delivered: from the
+-- log, or from message_kept, which has, for example, the messages that a redrive sent again. The stretch is read in the
+-- order of the log's key and joined with the endings in the same order
+-- (docs/decisions/0034-reading-bodies-for-the-archive.md).
 select
   s.txid,
   s.queue_id,

@@ -1,7 +1,7 @@
--- (first, last, rows in it): the stretch of the log with the messages that a window settled. Reading a stretch in order
--- pays while at most two of three messages in it belong to other windows. Otherwise the stretch without the first and
--- last twentieth is tried, and otherwise there is none. The result follows from rows that do not change any more, so it
--- is the same at every attempt.
+-- (first, last, rows in it): the stretch is the range of message ids in the log that one scan reads for a window. A
+-- scan pays if at least a third of the messages in the range were settled in the window. If not, the range without the
+-- first and the last twentieth is tried; if that does not pay either, the stretch is empty. The result follows from
+-- rows that do not change any more, so it is the same at every attempt.
 with settled as materialized (
   select u.message_id
   from signalbox.settled s

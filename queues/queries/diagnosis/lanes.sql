@@ -1,7 +1,7 @@
--- Of each queue with messages in lanes: how long the oldest there has waited, the share of those looked at whose lane
--- is held by a dead letter, and the fullest lane with what it has. The lane is picked among the hundred that have
--- waited longest and the hundred that came last; what it has is counted by lane_counts, so its share of all is exact.
--- Indexes: waiting_age, lane_slot_lane, dead_letter_message_id_key.
+-- For each queue with messages that wait in lanes: the age of the oldest, the share of messages whose lane is held by a
+-- dead letter, and the fullest lane with its numbers. The share and the fullest lane are found in a sample: the hundred
+-- messages that have waited longest and the hundred newest. The numbers of that lane are exact (lane_counts). Indexes:
+-- waiting_age, lane_slot_lane, dead_letter_message_id_key.
 with seen as materialized (
   select q.queue_id, w.lane, count(*) as messages, max(w.age) as age
   from unnest(%(queue_ids)s::integer[]) q(queue_id)

@@ -1,4 +1,4 @@
--- Erasure walks the log, a segment after the other, each in the order of its key.
+-- Messages in the log, for the search of an erasure: one segment after another, each in the order of its key.
 select array[%(after0)s::bigint, t.queue_id, t.message_id], t.queue_id, t.message_id, t.payload, t.attributes,
   t.body_sha256, t.sent_at
 from signalbox.message t

@@ -1,4 +1,4 @@
--- Erasure walks payloads before a redrive changed them.
+-- Payloads as they were before a redrive changed them, for the search of an erasure.
 select array[t.message_id, t.dead_letter_id],
   (
     select r.queue_id

@@ -2,14 +2,13 @@
 -- replication slots, standbys. Reads only what the server keeps in memory and the last 600 aggregations, never a
 -- message.
 --
--- How long is known of sessions that this role may see and of prepared transactions. Other ids are dated by
+-- The start time is known for sessions that this role may see and for prepared transactions. Other ids are dated by
 -- aggregations: those whose snapshot ends after the id came later, those whose snapshot ends before it came earlier.
 -- Aggregations also show when an old READ COMMITTED transaction holds a young snapshot. Holders younger than
 -- `young_seconds` are at work, and are left out. Left out as well: this session, VACUUM (its snapshot holds nothing),
 -- workers of a parallel query (their leader is here), other databases' sessions that have no transaction id (only an id
 -- reaches into the snapshots of this one). The functions under pg_stat_activity and pg_stat_replication are asked
--- directly: planning the views took twice as long.
--- Index: aggregation_pkey.
+-- directly: planning the views took twice as long. Index: aggregation_pkey.
 with here as (
   select
     d.oid as database_oid,
@@ -111,7 +110,7 @@ from aged a
 where greatest(coalesce(case when a.known is null then a.at_most end, a.age, 'infinity'), 0) >= %(young_seconds)s
 order by
   a.xmin_age desc,
-  a.kind = 'hidden_backend', -- which may only follow another
+  a.kind = 'hidden_backend', -- other kinds first, if equally old
   a.age desc nulls last,
   a.kind,
   a.name

@@ -1,4 +1,4 @@
--- Queues that have a mark of a message, the likeliest first; the log is not searched.
+-- Queues that have a row about a message, the likeliest first; the log is not searched.
 select q.name from signalbox.queue q
 join (
   select 1 as position, queue_id from signalbox.lease where message_id = %(id)s

@@ -1,5 +1,5 @@
--- The transaction below which everything is archived; null when history need not wait for an archive. History waits for
--- an archive that has never worked while it tries, and for an hour after its last sign of life.
+-- The transaction below which everything is archived; null when history need not wait for an archive. Before the first
+-- successful archive run, history waits only until one hour after the last attempt.
 create or replace function signalbox._archived_below() returns bigint
 language sql stable
 set search_path = pg_catalog, pg_temp

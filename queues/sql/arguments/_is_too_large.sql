@@ -1,5 +1,5 @@
--- Whether a payload is larger than a queue's limit, or than the log's. A string counts as the text that it is, so that
--- quotes and line breaks in it take nothing from the limit. No locks, no tables.
+-- Whether a payload is larger than a queue's limit, or than the log's. For a string the bytes of its text count,
+-- without the quotes and escapes of JSON. No locks, no tables.
 create or replace function signalbox._is_too_large(p_payload jsonb, p_text text, p_limit bigint) returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Fill in a new row of the audit: no position, since a row with a position of its own would break the chain, and the
--- role that logged in and its application_name, whatever the row said.
+-- Fill in a new row of the audit, whatever values it comes with: the role that logged in, its application_name, and no
+-- position, since a position that a caller chose would break the chain.
 create or replace function signalbox._enter_audit() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -33,7 +33,7 @@ declare
   v_size integer := v_count;
   v_locked boolean := false;
   v_queue record;
-  v_weight record; -- of an attempt, where a quota is kept; what is assigned here outlives an attempt that is undone
+  v_weight record; -- what an attempt takes from quotas: variables keep their values when an attempt is rolled back
   v_admitted boolean;
   v_before bigint; -- the last id before an attempt
   v_ids bigint[];
@@ -64,7 +64,7 @@ begin
     perform signalbox._refuse('payloads', format('has %s entries: at most 1000 are sent each for itself', v_count));
   end if;
   if v_count = 0 then
-    perform signalbox.send_batch(send_each_limited.queue, '{}'); -- there must be such a queue
+    perform signalbox.send_batch(send_each_limited.queue, '{}'); -- raises an error if there is no such queue
   end if;
   select q.queue_id, q.admission_flags & {flag.limits_sending} > 0 as guarded,
     q.max_payload_bytes::integer as max_payload_bytes into v_queue

@@ -1,4 +1,4 @@
--- Attributes that declare a binary payload. What is no object stays as it is: send refuses it.
+-- Attributes that declare a binary payload. A value that is not an object is returned unchanged: send refuses it.
 create or replace function signalbox._binary_attributes(p_content_type text, p_attributes jsonb) returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp

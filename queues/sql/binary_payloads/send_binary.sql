@@ -1,6 +1,6 @@
--- send_binary(queue, payload, content_type, ...): send one message whose payload is bytes, as send does the others.
--- They are stored as a JSON string in base64, so that everything that keeps a message keeps them, and the attribute
--- binary_content_type declares them; payload_bytes reads them. The other arguments are those of send.
+-- send_binary(queue, payload, content_type, ...): send one message whose payload is bytes. The bytes are stored as a
+-- JSON string in base64, so every table that keeps a payload can keep them. The attribute binary_content_type marks
+-- such a payload, and payload_bytes returns its bytes. The other arguments are those of send.
 create or replace function signalbox.send_binary(
   queue text,
   payload bytea,

@@ -1,5 +1,5 @@
--- Let the message that was just sent point to a large body, which was claimed in this transaction or before and is held
--- until its end. Indexes: large_body_pkey, message_pkey, queue_pkey.
+-- Let the message that was just sent point to a large body. The body must have been claimed (claim_body); its row is
+-- locked until this transaction ends. Indexes: large_body_pkey, message_pkey, queue_pkey.
 create or replace function signalbox._point_to_body(
   p_queue_id integer, p_message_id bigint, p_payload jsonb, p_sha256 bytea, p_limit integer
 ) returns void

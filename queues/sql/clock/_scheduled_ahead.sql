@@ -1,8 +1,8 @@
--- Return scheduled messages whose due time comes from a clock that was ahead, and when each should be due. A retry is
--- dated by the row of its failure; a message that was sent while the server's clock was ahead, by the difference. Null:
--- unknown, since a message that is due exactly at the clock may have any delay up to it. Messages that were scheduled
--- before the clock was ahead are left out. A second reset cannot know what the first has moved, and leaves those
--- messages.
+-- Return scheduled messages whose due time comes from a clock that was ahead, and when each should be due. The pause of
+-- a retry is known from the row of its failure, and the delay of a message that was sent while the server's clock was
+-- ahead from the time of the send. due_at is null where the delay is unknown: a message that is due exactly at the
+-- clock's time may have had any delay up to that time. Messages that were scheduled before the clock was ahead are left
+-- out. A second reset cannot tell which messages the first one has moved, and leaves those.
 create or replace function signalbox._scheduled_ahead(p_now timestamptz, p_until timestamptz, p_again boolean)
 returns table (tid tid, due_at timestamptz)
 language sql volatile

@@ -1,5 +1,5 @@
--- The bucket of a duration in milliseconds, from 1. Signs are turned round, since width_bucket puts a bound into the
--- bucket after it, and a bound is part of its bucket here. Inlined by the planner.
+-- The bucket of a duration in milliseconds, from 1. Computed with negative values: width_bucket puts a value equal to a
+-- bound into the next bucket, and here that value belongs to the bucket that the bound ends. Inlined by the planner.
 create or replace function signalbox._duration_bucket(p_ms integer) returns integer
 language sql immutable
 begin atomic

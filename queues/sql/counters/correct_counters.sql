@@ -20,7 +20,7 @@ begin
     from drift d
     where d.lane is not null
     union all
-    -- What the lanes' corrections add to the queue's waiting is not added twice.
+    -- The corrections of lanes change the queue's waiting too: they are subtracted here, or they would count twice.
     select correct_counters.queue_id, e.event, c.amount, null
     from signalbox.counter_event e
     cross join lateral (

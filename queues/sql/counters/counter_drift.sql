@@ -1,5 +1,5 @@
 -- counter_drift(queue_id): compare a queue's counters with a recount, for each state and for every message group whose
--- numbers differ. It scans the queue, and is meant for doubt and for repair. Call it in a transaction of isolation
+-- numbers differ. It scans the queue: use it to check or to repair the counters. Call it in a transaction of isolation
 -- level repeatable read: one snapshot makes it exact under traffic. There should never be a difference.
 create or replace function signalbox.counter_drift(queue_id integer)
 returns table (lane text, state text, counted bigint, recounted bigint)

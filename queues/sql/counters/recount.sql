@@ -1,4 +1,4 @@
--- recount(queue_id): count a queue's messages by state, row by row. For tests and for doubt: it scans the queue.
+-- recount(queue_id): count a queue's messages by state, row by row. For tests and checks: it scans the queue.
 create or replace function signalbox.recount(queue_id integer)
 returns table (ready bigint, scheduled bigint, leased bigint, dead bigint, held bigint, waiting bigint)
 language sql stable

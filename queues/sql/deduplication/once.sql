@@ -1,8 +1,8 @@
 -- once(message_id, handler, window_seconds): enter a message in the inbox, in the transaction of a handler's own work.
 -- True the first time; false when a transaction that committed has entered it within the window, at most a week, and
 -- then the handler skips its work and acknowledges. So a message that is delivered again after a crash between the
--- commit and the ack takes effect once. `handler` tells consumers with effects of their own apart. Upkeep drops old
--- entries by the day. Needs READ COMMITTED.
+-- commit and the ack takes effect once. `handler` names the work that is done once: each handler has its own entries.
+-- Upkeep drops old entries by the day. Needs READ COMMITTED.
 -- Takes a transaction-scoped advisory lock for (message, handler), then looks in a new statement, so that of two
 -- handlers the second waits and sees the first. Index: inbox_message.
 create or replace function signalbox.once(

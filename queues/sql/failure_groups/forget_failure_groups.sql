@@ -1,6 +1,6 @@
 -- forget_failure_groups(): delete failure groups that have no dead letter and no death within two weeks, and their
--- buckets of that age; at most 10,000 rows of each a call. Failures that all differ then cost little beside the
--- dead letters themselves. Returns how many rows, or null while another process aggregates. Indexes:
+-- buckets of that age; at most 10,000 rows of each a call. So failures that are all different take little space,
+-- compared with the dead letters themselves. Returns how many rows, or null while another process aggregates. Indexes:
 -- failure_cluster_over, failure_cluster_bucket_age.
 create or replace function signalbox.forget_failure_groups() returns bigint
 language plpgsql

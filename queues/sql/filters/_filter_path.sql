@@ -1,5 +1,6 @@
--- The JSON path of one term: does the path lead to a value that one of the term's values matches? Each step looks into
--- what the step before found, so that an element that lacks a key leaves the others in play.
+-- The JSON path of one term: true if the path leads to a value that one of the term's values matches. Each step
+-- continues with all values that the step before found, so an array element without the key does not exclude the other
+-- elements.
 create or replace function signalbox._filter_path(p_key text, p_path text, p_values text, p_term text) returns jsonpath
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

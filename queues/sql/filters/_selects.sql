@@ -1,5 +1,5 @@
--- Return whether a message satisfies the conditions of _compile_filter. What a message lacks satisfies no condition, and
--- every negated one. A large body is JSON's null here.
+-- Return whether a message satisfies the conditions of _compile_filter. A field that the message lacks fails each
+-- condition, and so satisfies each negated condition. A large body is JSON's null here.
 create or replace function signalbox._selects(
   p_conditions jsonpath[], p_negated boolean[], p_payload jsonb, p_attributes jsonb, p_group_id text,
   p_priority integer, p_trace_id text

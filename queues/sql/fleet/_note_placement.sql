@@ -1,6 +1,6 @@
--- Set the flags of queues whose placement changed: the trigger computes them. From the next statement of any sender on,
--- they are what counts. Groups that waited for another cell are looked at again:
--- a new wake-up row for each, since a promoter that saw them wait may be deleting the others.
+-- Set the flags of queues whose placement changed: the trigger computes them. Senders see the flags from their next
+-- statement on. Each group with waiting messages gets a new wake-up row: it may no longer wait for another cell, and a
+-- promoter that saw it wait may be deleting its earlier rows.
 create or replace function signalbox._note_placement(p_queues text[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Return the dead letters that this cell may send again to their queue, or to another queue: of a queue on several
--- cells those of which it takes the group.
+-- Return the dead letters that this cell may send again to their queue, or to another queue: if the queue is on several
+-- cells, only dead letters whose group this cell takes.
 create or replace function signalbox._redrivable_here(p_dead_letter_ids bigint[], p_target_queue_id integer)
 returns bigint[]
 language sql stable

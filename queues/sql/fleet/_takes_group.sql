@@ -1,5 +1,6 @@
--- Return whether this cell takes messages of a group of a queue on several cells, or, without a group, any message.
--- Where it does not, no consumer asks it for them, or the group's order would be lost.
+-- Return whether this cell takes messages of this group of a queue on several cells; for a message without a group,
+-- whether it takes a partition at all. In a cell that does not, no consumer would ask for the message, or the order of
+-- its group would be lost.
 create or replace function signalbox._takes_group(p_queue text, p_mode text, p_group_id text) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,14 +1,15 @@
 -- Note what is known of a message group now, in place of the last note (`p_origin`): `place`, below which no message
 -- waits and none can still appear, and `slot`, up to which the `holders` (message ids) are the only slots that may
--- still be taken. It spares promoters the walk over consumed rows while an old snapshot keeps vacuum away. The newest
--- row is the last of its index, so that the dead ones before it are never read.
--- The caller holds the group's lock, and has read the epoch before what it knows. The order is the proof:
+-- still be taken. With a note, promoters do not read over consumed rows that vacuum cannot remove while a transaction
+-- holds an old snapshot. Readers take the newest note, the last row of its index, so they never read the dead notes
+-- before it.
+-- The caller holds the group's lock, and has read the epoch before it read the group. The order of reads is the proof:
 -- `place_horizon` says that transactions that drew an earlier place have ended (advance_floor); it is read before the
--- statement that looks for the first message, which therefore sees all of their messages. A sender that was skipped has
--- not ended, and where it has its FIFO group's turn the next sender must not overtake it: while a sender has the turn,
--- nothing is noted. Nor is it without an upkeep that leads. A message with a place in its slot may return to it.
--- `slot` follows one note later (`latest`), so that only slots that are held for long are listed. Indexes:
--- waiting_lane, lane_slot_lane.
+-- statement that looks for the first message, which therefore sees all of their messages. The horizon may have skipped
+-- a sender that is still open. If that sender has its FIFO group's turn, the next sender must not overtake it: nothing
+-- is noted while a sender has the turn, or while no upkeep leads. A message whose slot has a place may return to that
+-- place, so `place` is never above it. `slot` rises one note later (to `latest`), so that `holders` lists only slots
+-- that are held for long. Indexes: waiting_lane, lane_slot_lane.
 create or replace function signalbox._note_lane(
   p_queue_id integer, p_lane text, p_epoch bigint, p_origin tid, p_place bigint, p_slot bigint, p_latest bigint,
   p_holders bigint[]

@@ -1,17 +1,17 @@
 -- Move waiting messages of message groups with wake-up rows into ready, as many as each group has free slots. Their
--- time is the time of promotion, so that a group with a million waiting messages queues up behind the others each time.
--- Never waits: a group that another promoter holds keeps its wake-up row. A transaction that changes a group leaves a
--- wake-up row, and the group is read in a statement that begins after that row was seen and the group was locked, so
--- that no change is overlooked.
--- Bounded: p_limit groups are released, and c_spare more are read, found among the first wake-up rows. No group beyond
--- the limit is released, since others see what is released only when this transaction ends. Groups whose lock is taken,
--- or whose messages are, do not count; where the first rows led to nothing it looks further: among c_hints_beyond, and
--- at last behind these from a random time on, so that no open transaction hides the other groups, however many wake-up
--- rows its own have.
--- Every probe begins where nothing was consumed yet: wake-up rows at their claim floor, the group's places and slots at
--- the note of _note_lane. Wake-up rows are found by the hash of their group, and places in order, in words that rule
--- out the other index of each table. Indexes: lane_hint_due, lane_hint_lane, lane_floor_newest, lane_slot_lane,
--- waiting_lane.
+-- time is the time of promotion, so each message of a group with a million waiting messages comes after the ready
+-- messages of the other groups. Never waits: a group that another promoter holds keeps its wake-up row. A transaction
+-- that changes a group leaves a wake-up row, and the group is read in a statement that begins after that row was seen
+-- and the group was locked, so that no change is overlooked.
+-- Bounded: messages of p_limit groups are released, and c_spare more groups are read, found among the first wake-up
+-- rows. No more groups are released, since other transactions see them only when this one ends. Groups whose lock or
+-- messages another transaction holds do not count. If the first rows release nothing, the search goes on among
+-- c_hints_beyond rows, and at last from a random later time on: so an open transaction cannot hide the other groups,
+-- however many wake-up rows its own groups have.
+-- Every probe begins behind the consumed rows: wake-up rows at their claim floor, the group's places and slots at the
+-- note of _note_lane. Wake-up rows are found by the hash of their group, and places in order; the conditions are
+-- written so that the planner cannot use the other index of each table. Indexes: lane_hint_due, lane_hint_lane,
+-- lane_floor_newest, lane_slot_lane, waiting_lane.
 create or replace function signalbox._promote_lanes(p_queue_id integer, p_limit integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan

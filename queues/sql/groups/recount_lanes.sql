@@ -1,5 +1,4 @@
--- recount_lanes(queue_id): count the messages of every message group, row by row. For tests and for doubt, like
--- recount.
+-- recount_lanes(queue_id): count the messages of every message group, row by row. For tests and checks, like recount.
 create or replace function signalbox.recount_lanes(queue_id integer)
 returns table (lane text, waiting bigint, under_way bigint)
 language sql stable

@@ -1,7 +1,7 @@
--- Roll up buckets of one step of history into the next, coarser one: the last depths, the highest, the sums. A bucket
--- is complete when its time is over. One that was added to since, or was missed, is made again from all its parts, so
--- it does not matter how often or how late this is called. At most sixty buckets a call. Returns how many. Index: the
--- primary key of the finer step, a probe for each queue.
+-- Roll up buckets of one step of history into the next, coarser one: it keeps the last depths, the highest values and
+-- the sums. A bucket is complete when its time is over. One that was added to since, or was missed, is made again from
+-- all its parts, so it does not matter how often or how late this is called. At most sixty buckets a call. Returns how
+-- many. Index: the primary key of the finer step, a probe for each queue.
 create or replace function signalbox._roll_up_history(p_step_seconds integer) returns integer
 language plpgsql
 set enable_seqscan = off

@@ -1,6 +1,6 @@
 -- record_history(): write one row of history for each queue that changed since the last call, for each tenant and for
 -- all queues together: depths, since when the oldest message is visible, and the events in between. An idle queue gets
--- no row; when it changes again, one row says how it stood until then.
+-- no row; when it changes again, one row records its state until then.
 -- Buckets of ten seconds are kept for an hour, minutes for a day, ten minutes for two weeks. Events are the difference
 -- of two aggregations, so each is counted once, however often and by whichever process this is called. Events of a time
 -- without calls are in the next row, whose seconds say how long that was. Returns how many rows. The cost grows with

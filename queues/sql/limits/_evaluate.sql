@@ -1,12 +1,12 @@
 -- _evaluate(counter_id): find out how many messages the queues of an admission counter hold. Upkeep calls it every
 -- second, and so does a sender that would be refused, or that finds no evaluation within a second. Reads counters and
 -- the starts of indexes, never messages.
--- Held messages are those that the counters show, and those that open transactions have been admitted: admitted less
--- published less lost. Lost are those that were admitted and rolled back. They are known exactly for the time before a
--- mark, once every transaction of that time has ended: what came of it is then what was published less what later
--- transactions published. A mark so old that deltas since were emptied (-1) says nothing: the last known number of lost
--- messages stays until the next. Of several evaluations only the latest writes; none waits for another. Indexes:
--- counter_delta_txid and those of queue_totals.
+-- Held messages are the messages that the counters show, and the messages of open transactions: admitted - published -
+-- lost. Lost messages were admitted and then rolled back. Their number is known exactly for the time before a mark,
+-- once every transaction of that time has ended: admitted before the mark, less published before the mark, which is all
+-- published less published by later transactions. A mark of -1 is so old that deltas since then were emptied: the last
+-- known number of lost messages stays until the next mark. Of several evaluations only the latest writes; none waits
+-- for another. Indexes: counter_delta_txid and those of queue_totals.
 create or replace function signalbox._evaluate(p_counter_id integer) returns void
 language plpgsql
 set plan_cache_mode = force_generic_plan

@@ -1,7 +1,7 @@
 -- Take messages and bytes from one admission counter, or say which limit they would exceed: then reason is not null and
--- nothing is taken. Negative numbers give back. A counter whose last evaluation is a second old is evaluated first. One
--- that refuses is evaluated again when the last evaluation is 50 ms old, so that it refuses for no longer than that
--- after there is room. The same holds for an evaluation in the future, where the clock was set back.
+-- nothing is taken. Negative numbers give back. A counter is evaluated first if its last evaluation is more than a
+-- second old. Before a refusal, 50 ms are enough, so that sends are refused for at most 50 ms after there is room
+-- again. An evaluation in the future, after the clock was set back, counts as old.
 create or replace function signalbox._reserve(
   p_counter_id integer, p_messages integer, p_bytes bigint,
   out reason text, out limit_name text, out allowed double precision, out actual double precision,

@@ -1,4 +1,4 @@
--- Refuse to move a queue whose messages hang together with what stays in its cell: ends of subscriptions, dead-letter
+-- Refuse to move a queue whose messages depend on data that stays in its cell: ends of subscriptions, dead-letter
 -- queues, and queues that hold a deduplication id until its message ends.
 create or replace function signalbox._check_movable(p_queue signalbox.queue) returns void
 language plpgsql

@@ -1,5 +1,5 @@
--- Those of these groups of a FIFO queue of which this cell has no message left. A
--- dead letter that holds its group counts.
+-- The groups of a FIFO queue, among these, that have no message left in this cell. A dead letter that holds its group
+-- counts.
 create or replace function signalbox._fleet_emptied_groups(queue text, groups text[]) returns text[]
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Check pairs of settings of which one is at most the other. A pair is checked when one of its settings is given, so that
--- a queue that breaks a rule can still be changed elsewhere.
+-- Check pairs of settings of which one is at most the other. A pair is checked when one of its settings is given, so
+-- that the other settings of a queue that breaks a rule can still be changed.
 create or replace function signalbox._check_ordered_settings(p_queue signalbox.queue, p_settings jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- Keep the columns of a queue right that verbs check, whichever statement writes a queue's row: queue.admission_flags
--- (queues/codes.py), and where dead letters go (queue.dead_letter_queue_id); and apply what its tenant allows its
--- queues. A queue that no limit concerns has no flag, and its verbs do nothing more. A trigger.
+-- Compute the columns of a queue that verbs check, for every statement that writes the row of a queue:
+-- queue.admission_flags (queues/codes.py), and where dead letters go (queue.dead_letter_queue_id); and apply what its
+-- tenant allows its queues. A queue that no limit concerns has no flag, and its verbs do nothing more. A trigger.
 -- With the owner's rights: a role that makes or configures a queue has none on tenants, whose row this locks. Not for
 -- PUBLIC: a role that may execute a trigger's function can call it with rows of its own, as a trigger of a table of its
 -- own.

@@ -1,6 +1,6 @@
--- Expire the messages of a claim whose time is over, in place of their delivery: the claim of them is not counted. So
--- that the next claim need not begin with others of the kind, those among the next thousand ready ones expire too.
--- Indexes: lease_pkey, message_pkey, message_kept_pkey, ready_claim, message_limit_pkey.
+-- Expire the messages of a claim whose expires_at has passed, instead of delivering them; their deliveries are not
+-- counted. Such messages among the next thousand ready ones expire too, so that the next claim does not begin with
+-- them. Indexes: lease_pkey, message_pkey, message_kept_pkey, ready_claim, message_limit_pkey.
 create or replace function signalbox._expire_claimed(
   p_queue_id integer, p_ids bigint[], p_nonce uuid, p_at timestamptz
 ) returns void

@@ -1,10 +1,11 @@
--- Claim up to p_limit messages that wait behind the message that this transaction has claimed, the first of its FIFO
--- group, on the terms of its lease (receive_groups). Returns none where the group is not to be claimed together: a
--- dead letter may block it, it pauses between messages, it waits for another cell, or another transaction promotes it
--- at this moment. Never waits, and takes no message behind one that another transaction holds.
--- Each message gets a slot with its place, to which it returns. The first, whose own place promotion has forgotten,
--- gets the one before the second: no other message of the group has it. A note that says that nothing waits there is
--- replaced (_note_lane). Indexes: waiting_lane, lane_floor_newest, lease_pkey, lane_slot_pkey, message_pkey.
+-- Claim up to p_limit messages that wait behind the first message of a FIFO group, which this transaction has just
+-- claimed (receive_groups). They get the same deadline and consumer. Returns nothing if the group must not be claimed
+-- together: a dead letter may block it, it pauses between messages, it waits for another cell, or another transaction
+-- promotes it at this moment. Never waits, and takes no message behind one that another transaction holds.
+-- Each message gets a slot with its place, to which it returns if it is not acknowledged. The place of the first
+-- message was lost at its promotion: it gets the place just before the second, which no other message of the group has.
+-- A note that says that no message waits there is replaced (_note_lane). Indexes: waiting_lane, lane_floor_newest,
+-- lease_pkey, lane_slot_pkey, message_pkey.
 create or replace function signalbox._receive_behind(p_message_id bigint, p_limit integer)
 returns table (
   message_id bigint,

@@ -11,7 +11,7 @@ set jit = off
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_now timestamptz := clock_timestamp(); -- as a value: an index condition, where the volatile function is a filter
+  v_now timestamptz := clock_timestamp(); -- a constant is an index condition; the volatile function is a filter
   v_expired signalbox.lease[];
   v_dead signalbox.lease[];
   v_live signalbox.lease[];

@@ -14,7 +14,7 @@ set jit = off
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_now timestamptz := clock_timestamp(); -- as a value: an index condition, where the volatile function is a filter
+  v_now timestamptz := clock_timestamp(); -- a constant is an index condition; the volatile function is a filter
 begin
   return query
   select g.name

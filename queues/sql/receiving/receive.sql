@@ -202,7 +202,7 @@ begin
       -- Look around: read the priorities in use, return expired leases, promote due messages.
       v_look := false;
       v_looked := true;
-      -- The time as a value is an index condition; the volatile function would be a filter over all that is in flight.
+      -- A constant can be an index condition; the volatile function would be a filter over all messages in flight.
       v_now := clock_timestamp();
       select q.aging_seconds * interval '1 second', heads.bands, heads.floors, heads.lease_floor, heads.due_floor,
         v_laned or heads.had_lanes, exists (

@@ -1,7 +1,7 @@
 -- receive_groups(queue, max_messages, ...): receive for consumers that work on the messages of a FIFO group in order:
 -- after the first message of a group come those behind it, in order, up to max_messages; then the next group. No other
 -- consumer receives messages of these groups until all of these have ended or returned. Those that return go back to
--- their places. Other arguments and columns are those of receive. The SQS endpoint receives so from FIFO queues.
+-- their places. Other arguments and columns are those of receive. The SQS endpoint uses it for FIFO queues.
 create or replace function signalbox.receive_groups(
   queue text,
   max_messages int default 1,

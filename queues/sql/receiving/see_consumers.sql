@@ -1,7 +1,7 @@
 -- see_consumers(queues, consumers): note that these consumers wait for messages of these queues, pair by pair, as
--- receive notes it of a consumer: for processes that wait for many consumers. A consumer unseen for 60 seconds no
--- longer counts. Deleted queues are skipped. Rows are written in order, and a row that another transaction writes is
--- left alone: presence is not worth a wait.
+-- receive does for one consumer. For processes that wait for many consumers. A consumer unseen for 60 seconds no longer
+-- counts. Deleted queues are skipped. Rows are written in order, and a row that another transaction writes is left
+-- alone: presence is not worth a wait.
 create or replace function signalbox.see_consumers(queues text[], consumers text[]) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan

@@ -1,7 +1,7 @@
--- Return whether this part's state was written on another server. Stored transaction ids have a meaning only where they
--- were drawn. A dump that was restored on another server shows by ids that are ahead of that server's, until it has
--- caught up, and by the system identifier permanently. Where nothing is noted yet, this server is noted. Called by the
--- aggregations, under their locks; reads one row, and PostgreSQL's own control file.
+-- Return whether this part's state was written on another server. Stored transaction ids have a meaning only on the
+-- server that gave them out. A dump that was restored on another server is recognised by ids that are ahead of that
+-- server's ids, or by the system identifier. If no server is noted for this part yet, this server is noted. Called by
+-- the aggregations, under their locks; reads one row, and PostgreSQL's own control file.
 create or replace function signalbox._is_from_elsewhere(p_part text, p_xmax bigint) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

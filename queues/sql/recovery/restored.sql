@@ -2,11 +2,11 @@
 -- Idempotent except for skip_ids. Everything that is kept by transaction id is counted again where the server is
 -- another than the backup's (_is_from_elsewhere), without waiting for upkeep. Claim floors and the notes on message
 -- groups are set back: a dump has rows of one moment and sequences of a later one.
--- Message ids and the positions of streams continue skip_ids further, and groups that had read everything have read
--- everything: ids that were drawn after the backup are known to others as something else (a consumer that has done the
--- work, a checkpoint of Spark), and must not name new messages. Leases stay: their consumers may still end them, until
--- their deadlines. A clock that is ahead is set back (reset_clock). Takes the locks of both aggregations, in their
--- order.
+-- Message ids and the positions of streams continue skip_ids further, and groups that had read everything move with the
+-- end of the stream: ids that were drawn after the backup are known to others as something else (a consumer that has
+-- done the work, a checkpoint of Spark), and must not name new messages. Leases stay: their consumers may still end
+-- them, until their deadlines. A clock that is ahead is set back (reset_clock). Takes the locks of both aggregations,
+-- in their order.
 create or replace function signalbox.restored(skip_ids bigint default 10000000) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,10 +1,10 @@
 -- _replay(queue, archived_ids, payloads, ...): send messages of the archive again, at most 1000, each as a new message
 -- with its own id. One row for each: its new id, or why it is held back: deduplication (its id is known, or is being
 -- sent with at this moment), too_large for the queue, unreadable for clients, large_body_gone from the store. Options
--- as for send_batch; limits are asked for all that go, and refuse all of them (_admit). Their origin is noted in
--- redriven, by the negative archived id in place of a dead letter's, so that settle_redriven finds their outcomes.
--- Locks: those of send_batch; deduplication ids and large bodies are taken where they are free, and never waited for.
--- Indexes: dedup_key, dedup_in_flight_pkey, large_body_pkey, ready_claim.
+-- as for send_batch; limits are checked for all messages together: all of them are sent, or the call is refused
+-- (_admit). Their origin is noted in redriven, by the negative archived id in place of a dead letter's, so that
+-- settle_redriven finds their outcomes. Locks: those of send_batch; deduplication ids and large bodies are taken where
+-- they are free, and never waited for. Indexes: dedup_key, dedup_in_flight_pkey, large_body_pkey, ready_claim.
 create or replace function signalbox._replay(
   queue text,
   archived_ids bigint[],

@@ -1,6 +1,6 @@
--- Send one message with any options to any queue: the step that send, and send_batch for each message, take where a
--- shorter way does not do. Without p_copies the caller sends the copies of subscriptions, of all its messages together.
--- Both callers set the planner for it. Indexes: as for send.
+-- Send one message with any options to any queue. send calls it where its own shorter statements do not apply, and
+-- send_batch calls it for each message. p_copies false: the caller itself sends the copies for subscriptions, for all
+-- its messages together. The callers have the settings for the planner. Indexes: as for send.
 create or replace function signalbox._send_message(
   p_queue text, p_payload jsonb, p_attributes jsonb, p_priority int, p_delay_seconds double precision, p_group_id text,
   p_deduplication_id text, p_trace_id text, p_body_sha256 bytea, p_copies boolean

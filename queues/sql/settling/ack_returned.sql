@@ -1,8 +1,9 @@
 -- ack_returned(receipt_handle, receive_count): acknowledge a message whose lease has ended, if it is ready and was not
--- received again since that delivery, the receive_count-th. Returns whether it was. The SQS endpoint deletes so from
--- standard queues: no other consumer has the message. The nonce of a lease that has ended is not kept, so it is not
--- compared: a consumer that may receive from a queue may end its messages. Never waits. Looks among the first c_tickets
--- of each priority that became ready since the lease ended. Indexes: failure_message, claim_floor_queue, ready_claim.
+-- received again since that delivery, the receive_count-th. Returns whether it was. The SQS endpoint uses it to delete
+-- from standard queues: no other consumer has the message. The nonce of a lease that has ended is not kept, so it is
+-- not compared: a consumer that may receive from a queue may end its messages. Never waits. Looks among the first
+-- c_tickets of each priority that became ready since the lease ended. Indexes: failure_message, claim_floor_queue,
+-- ready_claim.
 create or replace function signalbox.ack_returned(receipt_handle text, receive_count integer) returns boolean
 language plpgsql
 set plan_cache_mode = force_generic_plan

@@ -10,10 +10,17 @@ declare
   v_tenant signalbox.tenant;
 begin
   if tg_op = 'INSERT' then
-    -- A quota that is being set waits for this stream, or this stream for the quota.
-    perform from signalbox.tenant t where t.tenant_id = new.tenant_id for share;
+    -- A quota that is being set waits for this stream, or this stream for the quota. Streams are created one at a time
+    -- only where they are counted.
+    perform from signalbox.tenant t where t.tenant_id = new.tenant_id and t.max_streams > 0 for no key update;
+    if not found then
+      perform from signalbox.tenant t where t.tenant_id = new.tenant_id for share;
+    end if;
   end if;
   select * into v_tenant from signalbox.tenant t where t.tenant_id = new.tenant_id;
+  if tg_op = 'INSERT' and v_tenant.max_streams > 0 then
+    perform signalbox._check_stream_count(v_tenant);
+  end if;
   if v_tenant.max_retention_seconds > 0 and new.retention_seconds > v_tenant.max_retention_seconds then
     if tg_op = 'INSERT' then
       new.retention_seconds := greatest(v_tenant.max_retention_seconds, 3600); -- the shortest of a stream
@@ -24,7 +31,7 @@ begin
     end if;
   end if;
   new.admission_flags :=
-    case when v_tenant.publish_rate_per_second > 0 then {flag.limits_sending} else 0 end
+    case when v_tenant.publish_rate_per_second > 0 or v_tenant.max_stream_bytes > 0 then {flag.limits_sending} else 0 end
     + signalbox._maintenance_flags(v_tenant.name);
   return new;
 end $$;

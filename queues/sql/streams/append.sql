@@ -31,6 +31,7 @@ begin
     append.trace_id
   );
   if v_stream.admission_flags > 0 then
+    perform signalbox._admit_stream_bytes(v_stream.tenant_id, octet_length(append.payload::text));
     perform signalbox._admit_append(v_stream.tenant_id, v_stream.admission_flags, 1);
   end if;
   partition := case

@@ -47,6 +47,9 @@ begin
     return;
   end if;
   if v_stream.admission_flags > 0 then
+    perform signalbox._admit_stream_bytes(
+      v_stream.tenant_id, (select sum(octet_length(p::text)) from unnest(append_batch.payloads) p)
+    );
     perform signalbox._admit_append(v_stream.tenant_id, v_stream.admission_flags, v_count);
   end if;
   v_turn := nextval(v_stream.turn);

@@ -1,5 +1,5 @@
--- subscriptions_to_feed(): one round of feed_queue: of each queue first the subscription that moved longest ago, and none
--- that is paused.
+-- subscriptions_to_feed(): the subscriptions for one round of feed_queue, without paused ones. For each queue the
+-- subscription that moved longest ago comes first.
 -- sharers: how many subscriptions of the queue have unread messages and have not had their turn yet, this one included.
 -- Indexes: group_offset_pkey, once for each partition of a subscription.
 create or replace function signalbox.subscriptions_to_feed() returns table (group_id integer, sharers integer)

@@ -22,7 +22,7 @@ begin
       cross join lateral signalbox._log_of(g.id) b
       where not exists (select from signalbox.scheduled s where s.message_id = g.id)
         and not exists (select from signalbox.waiting w where w.message_id = g.id)
-    ), ranked as materialized ( -- apart, so that no statistics make all tickets of a head the way to those of a moment
+    ), ranked as materialized ( -- a step of its own, or the planner may read all tickets of a priority
       select l.id, l.queue_id, l.sent_at, h.kind as priority
       from logged l
       join signalbox.claim_floor h on h.queue_id = l.queue_id and h.kind >= {priority.lowest}

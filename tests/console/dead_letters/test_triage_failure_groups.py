@@ -196,3 +196,24 @@ def test_a_comment_is_deleted_by_its_author_alone(
     event = AuditEvent.objects.get(action="failure_group.delete_comment", details__fingerprint=f"fp-{cause}")
     assert (event.actor, event.details["comment_id"]) == (operator.name, written.pk)
     assert "token" not in str(event.details)
+
+
+def test_the_activity_of_a_group_has_its_states_and_its_redrives(
+    operator: Browser, scene: DeadLetterScene, make_dead_letter_scene: Callable[..., DeadLetterScene], cause: str
+) -> None:
+    scene.add_dead(2, error_class=cause)
+    operator.submit(f"{address(cause)}/state", state="acknowledged", reason="<i>the bank</i> is down")
+    form = operator.see(operator.see(address(cause)).link("Redrive…")).fields()
+    plan = operator.submit("/redrives/new", **form | {"reason": "it is up again"})
+    [run] = [one for form in plan.all("form") if (one := form.attributes.get("action", "")).endswith("/run")]
+    operator.submit(run, **plan.fields())
+
+    page = operator.see(address(cause))
+    activity = page.one("section", id="activity").text
+
+    started, acknowledged = activity.index("started a redrive"), activity.index("set the state to acknowledged")
+    assert started < acknowledged
+    assert "it is up again" in activity
+    assert "<i>the bank</i> is down" in activity
+    assert "<i>the bank" not in page.html
+    assert page.link("redrive ").startswith("/redrives/")

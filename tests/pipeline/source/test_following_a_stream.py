@@ -59,6 +59,21 @@ def test_a_query_goes_on_where_its_checkpoint_is(source: Any, url: str, log: Log
     assert [count for count in batches if count] == [3, 3, 2]
 
 
+def test_partitions_that_are_added_are_read_from_their_first_message(url: str, log: Log) -> None:
+    for n in range(4):
+        log.append(n)
+    reader = follower(url, log)
+    start = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    log.value("select signalbox.configure_stream(%s, '{\"partitions\": 3}')", log.name)
+    for n in range(3):
+        log.append(n)
+
+    end = reader.latestOffset(start, ReadAllAvailable())
+
+    assert (start["next"], end["next"]) == ({"0": 3, "1": 3}, {"0": 4, "1": 4, "2": 2})
+    assert len(reader.partitions(start, end)) == 3
+
+
 def test_offsets_begin_at_the_configured_position(url: str, log: Log) -> None:
     for n in range(6):
         log.append(n)

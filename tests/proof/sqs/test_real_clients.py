@@ -14,7 +14,11 @@ from typing import Any
 
 import pytest
 from botocore.client import BaseClient
+from kombu import Connection
 
+from console.access.api_keys import ALL, keys
+from console.demo import sqs as demo
+from queues.control.queues import create_queue
 from tests.console.api.sqs.clients import client
 from tests.proof.sqs.conftest import Endpoint
 
@@ -150,6 +154,26 @@ def make_queues(call: Callable[..., dict[str, Any]], name: str, **attributes: st
     policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 2})
     url = call("create_queue", QueueName=name, Attributes={"RedrivePolicy": policy, **attributes})["QueueUrl"]
     return url, dead, arn
+
+
+def test_the_lines_of_the_demo_work_as_pasted(endpoint: Endpoint) -> None:
+    """Each line follows its label; the last is a setting of Celery, which is Python."""
+    if shutil.which("aws") is None:
+        pytest.skip("the AWS CLI is not installed")
+    made = keys.create("demo-lines", ALL, actor="test", sqs=True)
+    create_queue(demo.QUEUE, tenant=demo.TENANT, actor="test")
+    aws, boto3, celery = (line[15:] for line in demo.lines(made, endpoint.port).splitlines())
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    answers = [
+        subprocess.run(line, shell=True, env=environment, check=True, capture_output=True, text=True, timeout=60).stdout
+        for line in (aws, boto3)
+    ]
+    assert ("MessageId" in answers[0], answers[1]) == (True, "hello\n")
+
+    setting: dict[str, str] = {}
+    exec(celery, setting)
+    with Connection(setting["broker_url"]) as connection:
+        assert connection.default_channel.sqs().list_queues()["QueueUrls"]
 
 
 def test_the_aws_cli_goes_the_whole_way(endpoint: Endpoint) -> None:

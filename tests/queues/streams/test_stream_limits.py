@@ -77,3 +77,39 @@ def test_a_stream_keeps_no_longer_than_its_tenant_may(log: Log, commits: None) -
     with pytest.raises(psycopg.Error) as refused:
         log.value("select signalbox.configure_stream(%s, '{\"retention_seconds\": 9000}')", f"{log.name}-2")
     assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB429", "max_retention_seconds")
+
+
+NOISE = "(select to_jsonb(string_agg(md5(random()::text), '')) from generate_series(1, 4000))"
+"""Some 128 KB that do not compress."""
+
+
+def test_appends_take_from_the_bytes_of_the_tenant(log: Log, commits: None) -> None:
+    tenant, name = f"{log.name}-tenant", f"{log.name}-limited"
+    stream_id = log.value("select signalbox.create_stream(%s, '{\"partitions\": 1}', %s)", name, tenant)
+    quotas.set_quota(tenant, {"max_stream_bytes": 1_000_000}, actor="ada")
+    append = f"select partition from signalbox.append(%s, {NOISE})"
+    batch = f"select count(*) from signalbox.append_batch(%s, array[{NOISE}, {NOISE}, {NOISE}, {NOISE}])"
+
+    for _ in range(5):
+        log.value(append, name)
+    with pytest.raises(psycopg.Error) as refused:
+        log.value(batch, name)
+    assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB429", "max_stream_bytes")
+    facts = json.loads(refused.value.diag.message_detail or "")
+    assert (facts["reason"], facts["scope"], facts["retry_after"]) == ("stream_bytes", "tenant", 60)
+    assert facts["actual"] > 1_000_000
+    assert log.value(f"select count(*) from signalbox.stream_message_{stream_id}") == 5
+    (use,) = [use for use in quotas.read_use() if use.tenant.name == tenant]
+    assert (use.stream_bytes or 0) > 600_000
+
+    log.connection.execute(f"truncate signalbox.stream_message_{stream_id}".encode())
+    log.value("select setval(measured, 1) from signalbox.stream_bytes_counter order by tenant_id desc limit 1")
+    log.value(append, name)
+    quotas.set_quota(tenant, {"max_stream_bytes": 1}, actor="ada")
+    with pytest.raises(psycopg.Error) as never:
+        log.value(append, name)
+    assert json.loads(never.value.diag.message_detail or "")["retry_after"] is None
+    counted = "select pg_sequence_last_value(counter) from signalbox.tenant_refusal r join signalbox.tenant t"
+    assert log.value(f"{counted} using (tenant_id) where t.name = %s and r.reason = 'stream_bytes'", tenant) == 2
+    quotas.set_quota(tenant, {"max_stream_bytes": 0}, actor="ada")
+    log.value(append, name)

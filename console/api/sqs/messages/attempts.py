@@ -30,7 +30,7 @@ def check(attempt_id: str | None) -> None:
 
 
 async def repeated(attempt: Attempt, visibility_seconds: float) -> list[Message]:
-    """Return the messages of this attempt that are still held, with their visibility timeouts begun again."""
+    """Return the messages of this attempt that are still in flight, and restart their visibility timeouts."""
     known = _attempts.get(attempt)
     if known is None or known[0] < time.monotonic():
         return []

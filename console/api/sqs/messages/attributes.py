@@ -110,7 +110,7 @@ def _value(attribute: Mapping[str, Any]) -> bytes:
 
 
 def to_engine(attributes: Attributes, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the engine's attributes of a message; `facts` are what only SQS knows, such as the sender."""
+    """Return the engine's attributes of a message. `facts` are stored beside them, such as the sender."""
     texts = {name: _text(attribute) for name, attribute in attributes.items()}
     others = {name: text for name, text in texts.items() if name in RESERVED}
     told = {
@@ -128,13 +128,13 @@ def _text(attribute: Mapping[str, Any]) -> str:
 
 
 def facts_in(engine: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the endpoint kept beside the attributes of a message; nothing for a message of another door."""
+    """Return the facts that `to_engine` stored. Empty for a message that was not sent through the SQS endpoint."""
     facts = engine.get(MEMBER)
     return facts if isinstance(facts, dict) else {}
 
 
 def from_engine(engine: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the attributes of a message in SQS's form. Those of a message of another door become text or numbers."""
+    """Return the attributes in SQS's form. If the message was sent elsewhere, they become strings and numbers."""
     facts = facts_in(engine)
     if not facts:
         return dict(

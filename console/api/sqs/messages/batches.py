@@ -30,14 +30,14 @@ def checked(entries: list[dict[str, Any]], entry_name: str) -> list[dict[str, An
 
 
 def results(outcomes: Iterable[tuple[Mapping[str, Any], Mapping[str, Any] | SqsError]]) -> dict[str, Any]:
-    """Return the answer of a batch from each entry and its result or error."""
+    """Return the answer of a batch from each entry and its result or error. As with SQS, an empty list is left out."""
     answer: dict[str, list[dict[str, Any]]] = {"Successful": [], "Failed": []}
     for entry, outcome in outcomes:
         if isinstance(outcome, SqsError):
             answer["Failed"].append(_failed(entry["Id"], outcome))
         else:
             answer["Successful"].append({"Id": entry["Id"], **outcome})
-    return answer
+    return {name: found for name, found in answer.items() if found}
 
 
 def _failed(entry_id: str, error: SqsError) -> dict[str, Any]:

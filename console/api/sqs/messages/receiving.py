@@ -32,7 +32,7 @@ SHORTEST_CLAIM_SECONDS = 5.0
 """Lease of a receive with a visibility timeout of 0, which ends as soon as the messages are read."""
 
 RELEASE_SECONDS = 0.05
-"""How long a receive without a wait gives upkeep to release groups, before it answers that there is no message."""
+"""Seconds that a receive without a wait leaves for upkeep to release groups, before an empty answer."""
 
 MAX_FIRST_RECEIVES = 10_000
 SYSTEM_NAMES = frozenset(
@@ -89,7 +89,7 @@ async def _claimed(call: Call, facts: SqsFacts, count: int, lease: float | None,
 
 
 async def _claimed_beside_upkeep(claim: Callable[[], Awaitable[list[Message]]]) -> list[Message]:
-    """Claim, and once more if nothing came: upkeep may be releasing messages of groups, and no claim waits for it."""
+    """Claim, and claim again after RELEASE_SECONDS if nothing came: upkeep may be releasing messages of groups."""
     if messages := await claim():
         return messages
     await asyncio.sleep(RELEASE_SECONDS)
@@ -103,7 +103,7 @@ def _wishes(call: Call, facts: SqsFacts) -> tuple[int, float | None, float]:
     visibility = given.get("VisibilityTimeout")
     if visibility is not None:
         _within("VisibilityTimeout", visibility, 0, MAX_VISIBILITY_SECONDS)
-    elif facts.visibility_seconds < 1:  # SQS knows whole seconds, and 0
+    elif facts.visibility_seconds < 1:  # the queue's setting stores 0.1 for SQS's 0
         visibility = 0
     wait = given.get("WaitTimeSeconds", facts.wait_seconds)
     return count, visibility, _within("WaitTimeSeconds", wait, 0, MAX_WAIT_SECONDS)
@@ -163,10 +163,7 @@ def _system_attributes(call: Call, facts: SqsFacts, message: Message, names: set
 
 
 def _first_received_at(message: Message) -> datetime:
-    """Return the time of the first delivery that this process knows of, by the database's clock.
-
-    A lease began that long before its end.
-    """
+    """Return the time of the first delivery that this process knows, by the database's clock: deadline minus lease."""
     at = message.deadline - timedelta(seconds=message.lease_seconds)
     if message.receive_count > 1:
         return _first_receives.get(message.id, at)

@@ -99,7 +99,7 @@ def _check_size(facts: SqsFacts, size: int) -> None:
 
 
 def _check_names(facts: SqsFacts, entries: list[dict[str, Any]]) -> None:
-    """Refuse a whole batch of which an entry lacks a group or a deduplication id, as SQS does."""
+    """Refuse the whole batch if an entry lacks a group or a deduplication id, as SQS does."""
     for entry in entries:
         if "MessageGroupId" not in entry:
             raise invalid_parameter(missing("MessageGroupId").text)
@@ -112,7 +112,7 @@ def _check_length(entries: list[dict[str, Any]], read: list[Checked]) -> None:
     size += sum(
         attributes.bytes_of(entry.get("MessageAttributes", {}))
         for entry, one in zip(entries, read, strict=True)
-        if not isinstance(one, SqsError)  # its attributes are complete
+        if not isinstance(one, SqsError)  # a refused entry may have incomplete attributes
     )
     if size > MAX_MESSAGE_BYTES:
         raise SqsError("BatchRequestTooLong", limit=MAX_MESSAGE_BYTES, size=size)
@@ -155,7 +155,7 @@ def _group(facts: SqsFacts, given: Mapping[str, Any]) -> SendOptions:
 
 
 def _deduplication(facts: SqsFacts, given: Mapping[str, Any], body: str) -> tuple[str, str]:
-    """Return the deduplication id as SQS shows it, and as the engine compares it: within the group, if so set."""
+    """Return the deduplication id of SQS, and that of the engine: with the group if the scope is messageGroup."""
     shown = given.get("MessageDeduplicationId")
     if shown is None:
         if not facts.has("ContentBasedDeduplication"):
@@ -191,7 +191,7 @@ def _number(result: int | Exception) -> int:
 
 
 def _first_of(error: DeduplicationConflict) -> int:
-    """Return the message that has the deduplication id: SQS accepts another with the same id, and keeps the first."""
+    """Return the first message with the deduplication id: SQS answers a second send with the first message."""
     if error.first_message_id is None:
         raise error
     return error.first_message_id

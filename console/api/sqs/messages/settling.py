@@ -99,7 +99,7 @@ async def _deleted(
 
 
 async def _stale(known: KnownQueue, receipt: Receipt) -> SqsError | None:
-    """Delete by a handle whose lease is over, as SQS does in standard queues; return the error for FIFO queues."""
+    """Delete by a handle whose lease has ended. SQS does so in standard queues; for FIFO queues, return its error."""
     if not (await facts_of(known)).is_fifo:
         await database.run(ack_returned(receipt.handle, receipt.receive_count))
     elif not await _has_ended(receipt):

@@ -53,7 +53,7 @@ def read_request(shape: Structure, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _tree(fields: Mapping[str, str]) -> Tree:
-    """Return the fields by the parts of their names; the value of a name itself is under None."""
+    """Return the fields as a tree: a level for each part of a name, with the value of a field under the key None."""
     tree: Tree = {}
     for name, value in fields.items():
         node = tree
@@ -70,7 +70,7 @@ def _structure(shape: Structure, tree: Tree) -> dict[str, Any]:
         if node is not None:
             found[name] = _value(member, node, name)
         elif isinstance(member, ListOf) and name in shape.required:
-            found[name] = []  # a form cannot say an empty list
+            found[name] = []  # a form cannot contain an empty list
     return found
 
 
@@ -87,7 +87,7 @@ def _value(shape: Any, node: Tree, name: str) -> Any:
 
 
 def _entries(node: Tree) -> Iterable[Tree]:
-    """Return the numbered entries in order of their numbers; a field without a number is an entry itself."""
+    """Return the entries in the order of their numbers. A field without numbers is itself the only entry."""
     numbered = [part for part in node if part is not None and _NUMBER.fullmatch(part)]
     return [node[part] for part in sorted(numbered, key=int)] or [node]
 

@@ -16,7 +16,7 @@ from queues.models import Queue
 FIFO_SUFFIX = ".fifo"
 MAX_MESSAGE_BYTES = 1_048_576
 LOG_BYTES = 262_144
-"""Bytes of the largest payload of the engine's log, above which the body store keeps a payload."""
+"""Bytes of the largest payload that the engine's log holds. A larger payload is kept in the body store."""
 MOST_RECEIVES = 1_000
 
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -24,9 +24,9 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute that can be set. `read` returns its value as it is kept; it raises ValueError for another value.
+    """An attribute that can be set. `read` checks a text and returns the value to store, or raises ValueError.
 
-    `setting` is the engine's setting that holds it; without one, the row of `SqsQueue` does.
+    `setting` is the engine's setting that stores the value. If it is None, the row of `SqsQueue` stores the value.
     """
 
     read: Callable[[str], str]
@@ -59,7 +59,7 @@ def _flag(text: str) -> str:
 
 
 def _only_empty(text: str) -> str:
-    """Accept only no value: Signalbox has other means for this attribute."""
+    """Refuse every value except an empty text: Signalbox does not have this feature."""
     if text:
         raise SqsError("UnsupportedOperation", _REFUSED)
     return text
@@ -85,7 +85,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "DeduplicationScope": Attribute(_choice("queue", "messageGroup"), "queue", only_fifo=True),
     "FifoThroughputLimit": Attribute(_choice("perQueue", "perMessageGroupId"), "perQueue", only_fifo=True),
 }
-"""Attributes of one value; the two policies of redrives are in `redrive_policies`."""
+"""Attributes with a plain value. The two redrive policies are in `redrive_policies`."""
 
 QUEUE_TYPE_IS_FIXED = "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
 REDRIVE_POLICY, REDRIVE_ALLOW_POLICY = "RedrivePolicy", "RedriveAllowPolicy"
@@ -103,25 +103,25 @@ def _held(numbers: Any) -> int:
 
 
 def needs_fifo_rules(queue: Queue) -> bool:
-    """Return whether SQS sees the queue as FIFO: a dead-letter queue of FIFO queues is so by its name only."""
+    """Return whether SQS sees the queue as FIFO. A dead-letter queue of FIFO queues is FIFO only by its name."""
     return queue.mode == "fifo" or queue.name.endswith(FIFO_SUFFIX)
 
 
 def limit_of(queue: Queue) -> int:
-    """Return the bytes of the largest message. A queue with the engine's largest limit takes large bodies."""
+    """Return the bytes of the largest message. A queue whose limit is LOG_BYTES also accepts large bodies."""
     if queue.max_payload_bytes < LOG_BYTES:
         return queue.max_payload_bytes
     return min(queue.max_large_body_bytes or MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES, settings.BODIES_MAX_BYTES)
 
 
 def _sizes_of(limit: int) -> dict[str, int]:
-    """Return the engine's settings of a largest message. SQS's own limit needs none: the endpoint refuses more."""
+    """Return the engine's settings for this message limit. MAX_MESSAGE_BYTES needs none: the endpoint checks it."""
     bodies = limit if LOG_BYTES <= limit < MAX_MESSAGE_BYTES else 0
     return {"max_payload_bytes": min(limit, LOG_BYTES), "max_large_body_bytes": bodies}
 
 
 def checked(given: Mapping[str, str], *, is_fifo: bool, at_creation: bool) -> dict[str, str]:
-    """Check attributes of one value, and return them as they are kept. Raises `SqsError`, which names the attribute."""
+    """Check attributes with plain values; return the values to store. Raises `SqsError`, which names the attribute."""
     found = {}
     for name, text in given.items():
         if name in (REDRIVE_POLICY, REDRIVE_ALLOW_POLICY):
@@ -158,7 +158,7 @@ def _check_throughput(given: Mapping[str, str]) -> None:
 
 
 def settings_of(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the engine's settings of attributes. A visibility timeout of 0 is the shortest that the engine has."""
+    """Return the engine's settings for these attributes. A visibility timeout of 0 becomes the engine's least, 0.1."""
     found: dict[str, Any] = {
         setting: int(value) for name, value in given.items() if (setting := ATTRIBUTES[name].setting)
     }
@@ -170,12 +170,12 @@ def settings_of(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def kept_of(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the attributes that the row of `SqsQueue` holds."""
+    """Return the attributes that the row of `SqsQueue` stores."""
     return {name: value for name, value in given.items() if ATTRIBUTES[name].setting is None and name != "FifoQueue"}
 
 
 def values_of(queue: Queue, kept: Mapping[str, str]) -> dict[str, str]:
-    """Return the present values of the attributes of one value, without those that are empty."""
+    """Return the present values of the attributes with plain values, without empty ones."""
     is_fifo = needs_fifo_rules(queue)
     values = {
         name: str(int(getattr(queue, attribute.setting))) if attribute.setting else kept.get(name, attribute.default)
@@ -189,5 +189,5 @@ def values_of(queue: Queue, kept: Mapping[str, str]) -> dict[str, str]:
 
 
 def compact(document: Any) -> str:
-    """Return JSON as SQS writes policies."""
+    """Return a document as JSON without blanks, as SQS writes policies."""
     return json.dumps(document, separators=(",", ":"))

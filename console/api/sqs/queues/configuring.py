@@ -182,7 +182,7 @@ def _check_equal(call: Call, queue: Queue, wanted: Mapping[str, str]) -> None:
 
 
 def _policies(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the policies of redrives in the form in which they are shown."""
+    """Return the redrive policies that are given, in the form in which SQS shows them."""
     found = {}
     for name in (REDRIVE_POLICY, REDRIVE_ALLOW_POLICY):
         if given.get(name):
@@ -217,7 +217,7 @@ def _kept(given: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]
 
 
 def _facts(call: Call, queue: Queue, kept: SqsQueue) -> dict[str, str]:
-    """Return the attributes that are read from elsewhere than one setting."""
+    """Return the attributes that are no setting: the ARN, the times and the redrive policies."""
     changed_at = kept.changed_at or queue.created_at
     found = {
         "QueueArn": call.arn_of(queue.name, queue.tenant.name),
@@ -248,7 +248,7 @@ def _kept_row(queue_id: int) -> SqsQueue:
 
 
 def _row(queue: Queue) -> SqsQueue:
-    """Return the row, locked, and created if there is none."""
+    """Return the locked row of a queue; create the row if the queue has none."""
     SqsQueue.objects.get_or_create(queue_id=queue.queue_id, defaults={"changed_at": queue.created_at})
     return SqsQueue.objects.select_for_update().get(queue_id=queue.queue_id)
 

@@ -1,4 +1,4 @@
-"""Facts of a queue that calls need, looked up once a second in each process.
+"""Facts of a queue that calls need, cached for a second in each process.
 
 The name in the URL finds the queue (`known_queues`); this adds its mode and the attributes that only SQS knows.
 """
@@ -31,7 +31,7 @@ class SqsFacts:
     known: KnownQueue
     is_fifo: bool
     attributes: dict[str, Any]
-    """Attributes without a setting of the engine, as they were set."""
+    """The attributes that the row of `SqsQueue` stores."""
     max_bytes: int
     wait_seconds: float
     visibility_seconds: float
@@ -44,7 +44,7 @@ class SqsFacts:
         return self.known.name
 
     def has(self, attribute: str) -> bool:
-        """Return whether an attribute of truth values is on."""
+        """Return whether the attribute has the value true."""
         return self.attributes.get(attribute) == "true"
 
 
@@ -58,7 +58,7 @@ async def queue_of(call: Call) -> KnownQueue:
 
 
 def _address(url: str) -> tuple[str | None, str]:
-    """Return the account and the name of a queue. SQS takes the name alone too, which has no account."""
+    """Return the account and the name in a QueueUrl. SQS also accepts a plain name; then the account is None."""
     if is_name(url):
         return None, url
     found = queue_in(url)
@@ -76,7 +76,7 @@ async def facts_of(known: KnownQueue) -> SqsFacts:
 
 
 def forget(known_name: str, queue_id: int) -> None:
-    """Drop what is remembered of a queue that changed."""
+    """Drop the cached facts of a queue that changed."""
     known_queues.forget(known_name)
     _facts.pop(queue_id, None)
 

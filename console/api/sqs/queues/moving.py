@@ -26,7 +26,7 @@ MAX_LISTED = 10
 MAX_RATE = 500
 LOOKED_THROUGH = 1_000
 FOREGROUND_SECONDS = 1.0
-"""Time for which a start works itself, so that a small move is done at once; a worker goes on."""
+"""Seconds for which the request itself moves messages, so that a small move ends at once. Then a worker goes on."""
 
 STATUS = {
     Job.State.DONE: "COMPLETED",
@@ -65,6 +65,7 @@ async def list_message_move_tasks(call: Call) -> dict[str, Any]:
 async def cancel_message_move_task(call: Call) -> dict[str, Any]:
     """Cancel a redrive. Messages that were moved stay moved."""
     handle = _read_handle(call.given["TaskHandle"])
+    await _queue_of(call, handle.source, "SourceArn")
     return {"ApproximateNumberOfMessagesMoved": await in_thread(_cancel, call, handle)}
 
 
@@ -80,13 +81,17 @@ class Handle:
         return base64.b64encode(json.dumps(document, separators=(",", ":")).encode()).decode()
 
 
+NO_REDRIVE = 0
+"""The number in a task handle that no redrive has, such as one of another endpoint."""
+
+
 def _read_handle(text: str) -> Handle:
     try:
         document = json.loads(base64.b64decode(text, validate=True))
         found = _TASK.fullmatch(document["taskId"])
-        return Handle(int(found[1]), str(document["sourceArn"]))
+        return Handle(int(found[1]) if found else NO_REDRIVE, str(document["sourceArn"]))
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise invalid_value("TaskHandle", text, "The task handle is none that this endpoint has given.") from None
+        raise invalid_parameter("Value for parameter TaskHandle is invalid.") from None
 
 
 async def _source(call: Call) -> KnownQueue:

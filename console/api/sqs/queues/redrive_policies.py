@@ -113,9 +113,9 @@ def _allows(policy: Mapping[str, Any], source: Arn) -> bool:
 
 
 def equip_target(name: str, *, actor: str) -> None:
-    """Make an empty FIFO queue able to keep dead letters: the engine hands these out in order, without groups.
+    """Make an empty FIFO queue able to keep dead letters, by the mode standard: dead letters have no groups.
 
-    SQS goes on to see it as FIFO, by its name. Raises `SqsError` if the queue holds messages. Call it outside a
+    SQS still sees the queue as FIFO, by its name. Raises `SqsError` if the queue holds messages. Call this outside a
     transaction: the engine changes the mode only of a queue whose closing is committed.
     """
     if control.get_queue(name).mode != "fifo":
@@ -128,7 +128,7 @@ def equip_target(name: str, *, actor: str) -> None:
 
 
 def _make_standard(name: str, actor: str) -> None:
-    """Change the mode, as soon as the transactions have ended that may have found the queue open."""
+    """Set the mode standard. Wait up to PATIENCE_SECONDS for transactions that may have found the queue open."""
     ends_at = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

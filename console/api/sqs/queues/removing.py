@@ -26,7 +26,7 @@ from queues.models import Queue
 PURGE_PAUSE = timedelta(seconds=60)
 REASON = "SQS"
 FOREGROUND_SECONDS = 5.0
-"""Time for which a request waits for the end of its purge; a worker goes on with a longer one."""
+"""Seconds for which the request itself purges. Then a worker goes on."""
 
 
 def purge(call: Call, known: KnownQueue) -> None:
@@ -64,7 +64,7 @@ def _detach(call: Call, queue: Queue) -> None:
 
 
 def _run(job: Purge) -> None:
-    """Run the first part of a purge here, so that a small one is done when its answer is sent."""
+    """Run the first part of a purge in this thread, so that a small purge has ended when the answer is sent."""
     if job.is_awaiting:
         raise SqsError("OverLimit", f"The purge of {job.total_estimate} messages waits for an approval: {job}.")
     ends_at = time.monotonic() + FOREGROUND_SECONDS
@@ -72,4 +72,4 @@ def _run(job: Purge) -> None:
         job.refresh_from_db()
         if job.state not in Job.RUNNABLE_STATES:
             return
-        time.sleep(POLL_SECONDS)  # a worker has the job
+        time.sleep(POLL_SECONDS)  # a worker runs the job

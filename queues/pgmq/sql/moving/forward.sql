@@ -1,6 +1,6 @@
 -- forward(queue_name, max_messages): move messages from pgmq's own table of a queue to the queue, in the caller's
--- transaction: a message is in one of the two, whenever the move ends. Returns how many. Messages in flight stay until
--- their time is over; delayed ones keep their time. Several callers share the work.
+-- transaction: a message is always in exactly one of the two, also when the move is interrupted. Returns how many.
+-- Messages in flight stay until their time is over; delayed ones keep their time. Several callers share the work.
 create or replace function pgmq.forward(queue_name text, max_messages integer default 1000) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -64,9 +64,8 @@ def client(credentials: Credentials, protocol: str = "json") -> Any:
 def _check_answer(parsed: dict[str, Any], model: Any, **_: Any) -> None:
     if model.output_shape is not None and "Error" not in parsed:
         values = {name: value for name, value in parsed.items() if name != "ResponseMetadata"}
-        if model.service_model.metadata["protocol"] == "query":  # it cannot write an empty list
-            lists = [name for name, shape in model.output_shape.members.items() if isinstance(shape, ListShape)]
-            values = {name: [] for name in lists} | values
+        lists = [name for name, shape in model.output_shape.members.items() if isinstance(shape, ListShape)]
+        values = {name: [] for name in lists} | values  # SQS leaves empty lists out, also those that the model requires
         check(model.output_shape, values, model.name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -174,7 +175,16 @@ def test_moves_are_refused_in_sqss_words(sqs: Client, queue: str) -> None:
     arn = attributes(sqs, queue)["QueueArn"]
     assert "Dead Letter Queue" in refusal(sqs.start_message_move_task, SourceArn=arn)[1]
     assert refusal(sqs.list_message_move_tasks, SourceArn=f"{arn}-none")[0] == "ResourceNotFoundException"
-    assert refusal(sqs.cancel_message_move_task, TaskHandle="none")[0] == "InvalidParameterValue"
+    cancel = sqs.cancel_message_move_task
+    assert refusal(cancel, TaskHandle="none") == (
+        "InvalidParameterValue",
+        "Value for parameter TaskHandle is invalid.",
+    )
+    handles = [b64encode(json.dumps({"taskId": "of-aws", "sourceArn": one}).encode()) for one in (arn, f"{arn}-none")]
+    assert [refusal(cancel, TaskHandle=handle.decode()) for handle in handles] == [
+        ("ResourceNotFoundException", "Task does not exist."),
+        ("ResourceNotFoundException", "The resource that you specified for the SourceArn parameter doesn't exist."),
+    ]
 
 
 def test_a_move_with_a_rate_runs_until_it_is_cancelled(sqs: Client, new_name: Names) -> None:

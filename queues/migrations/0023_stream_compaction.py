@@ -11,5 +11,5 @@ TABLE = Path(__file__).parent / "tables" / "stream_compaction.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0021_stream_deduplication")]
+    dependencies = [("queues", "0022_stream_quotas")]
     operations = [migrations.RunSQL(TABLE.read_text(), migrations.RunSQL.noop)]
