@@ -23,7 +23,7 @@ app.autodiscover_tasks()
 
 
 KEPT_BUILT_IN = {"celery.backend_cleanup"}
-"""Celery's task that beat sends by itself. Celery's other built-in tasks run other tasks that a message names."""
+"""The only built-in task of Celery to keep: beat sends it. The others would run any task that a message names."""
 
 
 @app.on_after_finalize.connect  # type: ignore[untyped-decorator]
@@ -35,16 +35,16 @@ def forget_built_in_tasks(sender: Any, **_: Any) -> None:
 
 @task_prerun.connect  # type: ignore[untyped-decorator]
 def run_nothing_after(task: Any, **_: Any) -> None:
-    """Drop the links and chains of a message: Signalbox's tasks have none, so these are forged."""
+    """Drop the links and chains of a message. Signalbox's tasks have none, so a message with links is forged."""
     if task.app.main == app.main:
         task.request.update(callbacks=None, errbacks=None, chain=None, chord=None)
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def wake_database(**_: Any) -> None:
-    """Start the embedded server: it runs while a Django connection is open, and a broker's connection is none."""
+    """Start the embedded server by a Django connection: a connection of the broker would not start it."""
     try:
         connection.ensure_connection()
     except OperationalError:
-        return  # the worker says so, and tries again
+        return  # the worker logs the outage and tries again
     connection.close()

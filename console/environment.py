@@ -86,13 +86,13 @@ def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
 
 
 def env_schedule(name: str) -> schedules.Schedule:
-    """Read seconds, five fields of a crontab, or, when it is empty, never."""
+    """Read a schedule: seconds, or five fields of a crontab. Empty: never."""
     text = env_text(name, "")
     return _parsed(name, text, schedules.parsed, f", not {text!r}")
 
 
 def env_parsed(name: str, parse: Callable[[list[str]], Value]) -> Value:
-    """Read a list with commas between that `parse` takes apart."""
+    """Read a list separated by commas, and return the result of `parse` for the list."""
     return _parsed(name, env_list(name, ""), parse)
 
 
@@ -125,7 +125,7 @@ def env_address(name: str, default: str, schemes: tuple[str, ...]) -> str:
 
 
 def _sqs_url() -> str:
-    """Return the SQS endpoint's own port, which only this machine reaches, or its address under that of the console."""
+    """Return the address of the SQS endpoint: its own port for this machine, or /sqs under the console's address."""
     if not SQS_PORT or env_text("CONSOLE_URL", ""):
         return f"{CONSOLE_URL}/sqs"
     host = "127.0.0.1" if SQS_HOST in ("0.0.0.0", "::") else SQS_HOST  # noqa: S104 - it is compared, not bound
@@ -133,7 +133,7 @@ def _sqs_url() -> str:
 
 
 def env_addresses(name: str, schemes: tuple[str, ...]) -> list[str]:
-    """Read addresses, which may hold a secret: a mistake names their place, not them."""
+    """Read addresses. An error names the position of a wrong address, not the address: it may contain a secret."""
     addresses = env_list(name, "")
     for place, text in enumerate(addresses, 1):
         if not is_web_address(text, schemes):
@@ -157,7 +157,7 @@ def secret_key() -> str:
         draft.touch(mode=0o600, exist_ok=False)
         draft.write_text(secrets.token_urlsafe(50))
         try:
-            os.link(draft, path)  # of several first processes exactly one names its key
+            os.link(draft, path)  # if several processes start at once, the key of one of them is used
         except FileExistsError:
             pass
         finally:
@@ -329,7 +329,7 @@ BROKER_IS_DATABASE = broker_url(DATABASE_URL, SIGNALBOX_HOME) == CELERY_BROKER_U
 
 
 def broker_options() -> dict[str, object]:
-    """Settings of the broker. Kombu's folders would be two, below the place where a process was started."""
+    """Return the default options of the broker. Without these, Kombu's file broker would use the working directory."""
     if BROKER_IS_DATABASE:
         return {"tenant": "system"}
     if not CELERY_BROKER_URL.startswith("filesystem:"):

@@ -51,7 +51,7 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = AXES_ENABLE_ADMIN = AXES_VERBOSE
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 # Rules of approvals that a variable sets; the console can change the others (docs/operate/approvals.md).
 APPROVAL_RULES_LOCKED = variables_given("APPROVAL_")
-# How allauth reckons codes of apps; the one before and the one after do too, since people type slowly.
+# Codes of apps: allauth also accepts the code before and the code after the current one, since people type slowly.
 MFA_ADAPTER = "console.access.second_factor.SealingAdapter"
 MFA_TOTP_ISSUER, MFA_TOTP_TOLERANCE, MFA_SUPPORTED_TYPES = "Signalbox", 1, ["totp", "recovery_codes"]
 # Sign-on by OpenID Connect: off without an issuer. A person without a claim value that stands for a role is refused.

@@ -1,4 +1,4 @@
-"""A model of each room that has some, for Django's registry: importing one finds those beside it."""
+"""Models of this app, where Django looks for them: importing one of a module registers all models of the module."""
 
 from dlq.erasure.models import Erasure as Erasure
 from dlq.failure_groups.models import GroupNote as GroupNote

@@ -143,7 +143,7 @@ class Reach:
     def condition(
         self, queue: LiteralString = "q.name", tenant: LiteralString = "o.name"
     ) -> tuple[LiteralString, list[Any]]:
-        """Write the condition in SQL, to stand beside an `and`, with its parameters."""
+        """Write the condition in SQL, for use after `and`, with its parameters."""
         if self.is_everything:
             return "true", []
         parts: list[LiteralString] = ["false"]

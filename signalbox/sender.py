@@ -35,8 +35,8 @@ class Sender:
     alone, with the error that `Client.send` would raise. Connections are the client's, which must not be a caller's
     connection: a batch may hold messages of several callers. A fork needs a sender of its own.
 
-    `delay` is how many seconds the first message waits for others, `batch` how many go together at most, and
-    `capacity` how many may wait before `send` itself waits.
+    `delay`: seconds for which the first message waits for others. `batch`: the most messages in one call. `capacity`:
+    messages that may wait before `send` itself waits.
     """
 
     def __init__(self, client: Client, *, delay: float = 0.001, batch: int = 100, capacity: int = 10_000) -> None:

@@ -86,7 +86,7 @@ class Twin:
         return {name for node in self._definitions() if self._is_changed(node, edits) for name in names_of(node)}
 
     def written(self, changed: dict[str, set[str]]) -> str:
-        """Write the text of the twin; `changed` has the names of each module that differ in its twin."""
+        """Write the text of the twin. `changed` has the names of each module whose definitions differ in its twin."""
         edits = list(self._edits(changed))
         unchanged = [node for node in self._definitions() if not self._is_changed(node, edits)]
         edits += [(*self._with_comments(node), "") for node in unchanged]
@@ -229,7 +229,7 @@ def names_of(node: ast.stmt) -> list[str]:
 
 
 def imports(node: ast.ImportFrom, changed: dict[str, set[str]]) -> list[str]:
-    """Write the imports of a twin for one import of its module: a name that differs comes from the other twin."""
+    """Write the imports of a twin for one import of its module: changed names are imported from the other twin."""
     twins = {module_of(source): module_of(twin) for source, twin in TWINS.items()}
     lines = []
     for alias in node.names:

@@ -35,11 +35,11 @@ from queues import audit
 from queues.encryption import cipher
 
 PASSED = "second_factor"  # in the session: a code was given
-PENDING = "second_factor_secret"  # in the session, encrypted: a secret without a confirming code
+PENDING = "second_factor_secret"  # in the session, encrypted: a new secret until its first code confirms it
 LAST_STEP = "last_step"  # in the row's data: the time step of the last used code
 APP, PAPER = Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES
 
-# Pages for a person without a factor where one is required.
+# URL names of the pages that are open to a person who still has to set up a required second factor.
 ALLOWED = {"account", "account_password", "second_factor", "second_factor_confirm", "logout", "preferences", "live"}
 ALLOWED |= {"sign_on", "sign_on_callback", "sign_on_again", "recovery_codes"}
 
@@ -93,7 +93,7 @@ def confirm(person: AbstractBaseUser, session: SessionBase, code: str) -> list[s
 
 
 def takes(person: AbstractBaseUser, code: str) -> bool:
-    """Return whether this is an unused code of the person: of the app, at this time, or a recovery code."""
+    """Return whether this is an unused code of the person: a current code of the app, or a recovery code."""
     try:
         return _takes_app(person, code) or _takes_paper(person, code)
     except Unreadable:
@@ -184,7 +184,7 @@ def _takes_paper(person: AbstractBaseUser, code: str) -> bool:
 
 
 def _step(secret: str, code: str, after: int) -> int | None:
-    """Return the time step of this code, if it is current and `after` the last used step; else None."""
+    """Return the time step of this code if it is current and later than `after`, the last used step; else None."""
     for step in totp.yield_hotp_counters_from_time():
         expected = totp.format_hotp_value(totp.hotp_value(secret, step))
         if step > after and compare_user_code(actual=code, expected=expected):

@@ -68,7 +68,7 @@ class SessionStore(db.SessionStore):
 def end_sessions(person: AbstractBaseUser, *, but: str | None = None) -> int:
     """End all sessions of a person except the one with the cookie `but`; return how many ended.
 
-    The person is encoded in the session, so each session is decoded: about one for each login of a day.
+    No column has the person, so every session is decoded: about as many as there were logins in a day.
     """
     kept = stored_key(but) if but else None
     theirs = [

@@ -141,7 +141,7 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
         return _problem(403, "Authorization", "no alerts are accepted: ALERTMANAGER_TOKEN is not set")
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secrets.compare_digest(token.encode(), settings.ALERTMANAGER_TOKEN.encode()):
-        answer = _problem(401, "Authorization", "a bearer token is required, and this is not it")
+        answer = _problem(401, "Authorization", "the bearer token is missing or wrong")
         answer["WWW-Authenticate"] = "Bearer"
         return answer
     return None

@@ -93,7 +93,7 @@ def _authorization(scope: Scope) -> str | None:
     """Return the Authorization header. Duplicates are refused, because a proxy may have checked the other one."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) > 1:
-        raise Problem("unreadable-request", "The header Authorization stands more than once.")
+        raise Problem("unreadable-request", "The header Authorization occurs more than once.")
     return given[0].decode("latin-1") if given else None
 
 
@@ -141,7 +141,7 @@ class Measured:
         self._route = PREFIX + _PARAMETER.sub(r"{\1}", pattern)
 
     def waits(self) -> None:
-        """Record that the request may wait as long as its sender asks. Such requests are counted separately."""
+        """Record that the request may wait for a time that the client chose. Metrics count such requests separately."""
         self._waits = " waiting"
 
     def ends(self, status: int | None) -> None:

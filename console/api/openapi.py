@@ -50,7 +50,7 @@ IDEMPOTENCY_KEY: dict[str, Any] = {
     "in": "header",
     "name": "Idempotency-Key",
     "required": False,
-    "description": "Repeated within a day, the request is answered as the first time and has no further effect.",
+    "description": "A repeated request with this key has no effect within a day, and gets the first answer again.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     "example": "6d096e2f-9b96-41d9-a5f8-1a3f8d5427e4",
 }
@@ -64,7 +64,7 @@ TAGS = {
     "redrives": "Dead letters that are sent again.",
     "purges": "Messages that are deleted.",
 }
-#: Ids of operations, by tag and function; a generator makes the names of its functions from them.
+#: Ids of operations, by tag and function. Generators of clients name their functions after these ids.
 IDS = {
     "messages.send": "sendMessage",
     "messages.send_each": "sendMessages",
@@ -91,7 +91,7 @@ IDS = {
     "purges.show": "getPurge",
     "purges.cancel": "cancelPurge",
 }
-#: The verbs of routes that have names of their own.
+#: The engine's verbs of routes whose function has another name.
 ROUTES = {"get_queue": "describe_queue", "message_outcome_anywhere": "message_outcome"}
 HEADERS = {
     "/queues/{queue}/messages/{receipt_handle}:nack": ("Signalbox-Outcome", {"enum": ["retry", "dead"]}),

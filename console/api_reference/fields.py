@@ -31,7 +31,7 @@ class Schemas:
         self._named: Mapping[str, Schema] = document.get("components", {}).get("schemas", {})
 
     def resolved(self, schema: Schema) -> Schema:
-        """Return the schema of a reference, with the members beside the reference."""
+        """Return the schema that `$ref` names, with the other members of `schema` added; a plain schema unchanged."""
         reference = schema.get("$ref")
         if reference is None:
             return schema
@@ -69,7 +69,7 @@ class Schemas:
         return ", ".join([_TYPES.get(schema.get("type", ""), "any JSON"), *_bounds(schema)])
 
     def _object(self, schema: Schema) -> Schema:
-        """Return the object among several alternatives; an object's own alternatives only limit its values."""
+        """Return the schema of an object: the first object in `anyOf`, unless `schema` has properties itself."""
         schema = self.resolved(schema)
         for one in () if "properties" in schema else schema.get("anyOf", ()):
             if "properties" in (found := self.resolved(one)):

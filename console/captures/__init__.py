@@ -1,1 +1,1 @@
-"""Captured tables: what is captured into which stream, and the end of a capture."""
+"""Captured tables: the list, a new capture, and the end of a capture."""

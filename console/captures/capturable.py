@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Capturable:
-    """Pairs of a table and the tenant whose streams may have its changes; None: every tenant."""
+    """Pairs of a table and the tenant whose streams may capture it; None: every tenant."""
 
     pairs: tuple[tuple[str, str | None], ...] = ()
 
     def allows(self, table: str, tenant: str) -> bool:
-        """Return whether changes of the table may go to streams of the tenant."""
+        """Return whether streams of the tenant may capture the table."""
         return table in self.tables(tenant)
 
     def tables(self, tenant: str) -> list[str]:
-        """Return the tables whose changes may go to streams of the tenant."""
+        """Return the tables that streams of the tenant may capture."""
         return [table for table, allowed in self.pairs if allowed in (None, tenant)]
 
 

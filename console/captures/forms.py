@@ -18,17 +18,17 @@ class CaptureForm(forms.Form):
 
     table = forms.ChoiceField(help_text="The setting CAPTURE_TABLES lists the tables that may be captured here.")
     columns = forms.CharField(
-        required=False, max_length=2_000, help_text="Names with commas between. Empty: all columns.", widget=_PLAIN_TEXT
+        required=False, max_length=2_000, help_text="Names separated by commas. Empty: all columns.", widget=_PLAIN_TEXT
     )
     filter = forms.CharField(
         required=False,
         max_length=2_000,
         empty_value="",
-        help_text="Empty: every event. Otherwise such as payload.after.status:paid or payload.op:delete.",
+        help_text="Empty: every event. Examples: payload.after.status:paid, payload.op:delete.",
         widget=_PLAIN_TEXT,
     )
     backfill = forms.BooleanField(
-        required=False, initial=True, help_text="Rows that are there already come too, beside live changes."
+        required=False, initial=True, help_text="Also append the existing rows, while live changes are captured."
     )
 
     def __init__(self, *arguments: Any, stream: str, tables: Sequence[str], **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pages of captures: the list of captured tables, a new capture, and the end of one."""
+"""Pages of captures: the list of captured tables, a form for a new capture, and the end of a capture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS: Columns[tuple[Capture, bool]] = {
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /captures: which tables are captured into which streams."""
+    """GET /captures: the captured tables, with the streams to which their changes go."""
     seen, held = (roles.reach(request.user, permission) for permission in ("see_metadata", "configure"))
     rows = [
         (one, held.holds(one.stream, one.tenant))

@@ -63,7 +63,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn time series, shown by `components/_chart.html`. Pointed values replace `subtitle`."""
+    """A drawn time series, shown by `components/_chart.html`. The values under the pointer replace `subtitle`."""
 
     title: str
     subtitle: str
@@ -76,7 +76,7 @@ class Chart:
     rows: Sequence[tuple[datetime | str, Sequence[str]]]  # the newest first
     x_labels: Sequence[str] = ()  # from the oldest to the newest; empty where the last point is now
     marks: Sequence[tuple[float, Mark]] = ()  # each with its horizontal position
-    form: str = ""  # of its moments and labels, for local time; empty where they stay in UTC
+    form: str = ""  # the `form` of the axis, for moments in local time; empty if they stay in UTC
     label_form: str = ""
 
     @property
@@ -92,7 +92,7 @@ class Chart:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Return its first and last moment in milliseconds, as scripts count time."""
+        """Return the first and the last moment of the chart in milliseconds since 1970, for scripts."""
         return round(self.times[0].timestamp() * 1_000), round(self.times[-1].timestamp() * 1_000)
 
     @property

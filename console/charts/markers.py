@@ -10,7 +10,7 @@ from console.charts.drawing import Mark
 from queues.reach import EVERYTHING, Reach
 
 MAX_MARKS = 12
-"""Marks of one source that a chart shows: the newest."""
+"""The number of marks of one source that a chart shows, the newest."""
 
 Source = Callable[[Sequence[str] | None, datetime, datetime, Reach], Iterable[Mark]]
 

@@ -26,7 +26,7 @@ RANGES = {
 USUAL = "1h"
 KEPT = timedelta(days=14)
 ARCHIVED = timedelta(days=366)
-"""How far back whole days are drawn, where an archive has them."""
+"""The longest range of a chart of whole days, which come from the archive."""
 DAY_SECONDS = 86_400
 STEPS_SECONDS = (10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400)
 MAX_STEPS = 96  # more points make a page heavier and no chart clearer
@@ -43,9 +43,9 @@ class Range:
     end: datetime
     step_seconds: int
     mistake: str = ""
-    """Why what the address asked for is not what is shown."""
+    """A sentence that says why the page shows another range than the address asks for."""
     archived: bool = True
-    """Whether what is shown is in the archive too, so that it may go back further than the database does."""
+    """Whether the archive has the charts' data too, so that the range may begin before the database's data."""
 
     @property
     def of_days(self) -> bool:

@@ -21,7 +21,7 @@ class TimeAxis:
 
     @property
     def form(self) -> str:
-        """The form of its moments, in which `times.js` writes them in local time. Steps of days are days in UTC."""
+        """The form in which `times.js` writes moments in local time; empty for steps of days, which are days in UTC."""
         if self.step >= DAY:
             return ""
         if self.end - self.start > DAY:
@@ -30,7 +30,7 @@ class TimeAxis:
 
     @property
     def label_form(self) -> str:
-        """The form of its labels: in a range shorter than its marks in days, two labels would show one day."""
+        """The form of the labels: days only if the range is so long that no two labels fall on the same day."""
         length = self.end - self.start
         return "day" if length >= MARKS * DAY else "moment" if length > DAY else "minute"
 
@@ -45,7 +45,7 @@ class TimeAxis:
         return [_write(self.start + length * mark / MARKS, self.label_form) for mark in range(MARKS + 1)]
 
     def position(self, when: datetime) -> float | None:
-        """Return the place of a moment from 0 to 1; None outside."""
+        """Return the position of a moment on the axis, from 0 to 1; None outside the range."""
         length = self.end - self.start
         share = (when - self.start) / length if length else -1.0
         return share if 0 <= share <= 1 else None

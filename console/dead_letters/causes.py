@@ -14,7 +14,7 @@ from queues.database.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
 from queues.dead_letters import rows as dead_letter_rows
 from queues.dead_letters.ids import Order
 
-NEWEST = 1_000  # looked at, however many there are
+NEWEST = 1_000  # the number of dead letters that are read at most
 MAX_CAUSES = 12
 SPARK_POINTS = 60
 
@@ -29,13 +29,13 @@ class Cause:
     count: int
     sources: Sequence[str]
     holders: Sequence[str]
-    """The dead-letter queues that keep them."""
+    """The dead-letter queues that keep these dead letters."""
     first_at: datetime
     last_at: datetime
     redriven: int
     deaths: Sequence[float]
     narrowed: str
-    """The filter that shows these alone."""
+    """The filter that selects only these dead letters."""
 
     @property
     def words(self) -> str:
@@ -44,9 +44,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class Causes:
-    """The causes, commonest first; `looked_at` says among how many, `more` whether there are others.
+    """The causes, commonest first, among the `looked_at` newest dead letters; `more` is true if there are older ones.
 
-    `in_time` is false when the database needed too long to look.
+    `in_time` is false if the database needed too long, and then there are no causes.
     """
 
     causes: Sequence[Cause] = ()

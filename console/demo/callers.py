@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 10.0
 
 
 async def call(key: str) -> None:
-    """Call until the process is stopped; nothing without a key."""
+    """Make calls until the process is stopped. Without an API key, return at once."""
     if not key:
         return
     caller = Caller(key)
@@ -42,7 +42,7 @@ class Caller:
         self._session.headers["Authorization"] = f"Bearer {key}"
 
     def send_and_receive(self) -> None:
-        """Send a reminder, and do one that is due."""
+        """Send a reminder, and receive and complete one that is due."""
         queue = f"queues/{QUEUE}/messages"
         self._ask("POST", queue, {"body": {"cart_id": 1, "kind": "by-http"}})
         for message in self._ask("POST", f"{queue}:receive", {"maxMessages": 1})["messages"]:
@@ -56,7 +56,7 @@ class Caller:
             self._ask("POST", f"queues/{DECLINED}:redrive", {"filter": only, "reason": "another try", "canary": 0})
 
     def ask_unsigned(self) -> None:
-        """Forget the signature of a request for SQS."""
+        """Send a request without a signature to the SQS endpoint."""
         if settings.SQS_PORT:
             target = {"X-Amz-Target": "AmazonSQS.ListQueues", "Content-Type": "application/x-amz-json-1.0"}
             requests.post(f"http://{HOST}:{settings.SQS_PORT}/", "{}", headers=target, timeout=PATIENCE_SECONDS)

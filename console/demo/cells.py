@@ -1,6 +1,6 @@
 """The cells of the demo after the first: each is an embedded server of its own, with its upkeep.
 
-One queue lies on all cells, and part of it moves. A cell lives as long as its upkeep: who kills that sees how the
+One queue lies on all cells, and part of it moves. A cell lives as long as its upkeep: kill that process to see how the
 others go on without it.
 """
 
@@ -30,11 +30,11 @@ QUEUE = "page-views"
 SENT_PER_SECOND = 15.0
 MAX_CELLS = 8
 DOWN_SECONDS = 60.0
-"""Seconds for which a cell that was killed stays away."""
+"""Seconds after which a killed cell starts again."""
 MOVED_PARTITIONS = 8
 DELAYED_MESSAGES = 120
 LONGEST_DELAY_SECONDS = 1_800.0
-"""The old cell of the move still hands out delayed messages, so that the move takes this long."""
+"""The longest delay of the messages in the old cell. The move lasts until that cell has delivered them."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class DemoCell:
 
     @property
     def part(self) -> Part:
-        """The process whose life is the cell's: its server ends after its last user."""
+        """The upkeep process of the cell. When it ends, the cell's server ends too, because nothing else uses it."""
         command = [sys.executable, MANAGE, "upkeep"]
         return Part(self.name, command, environment=self.environment, down_seconds=DOWN_SECONDS)
 
@@ -78,7 +78,7 @@ def parts(cells: Sequence[DemoCell]) -> list[Part]:
 
 
 def leave(cells: Sequence[DemoCell]) -> None:
-    """Leave the servers to their upkeep."""
+    """Disconnect this process from the servers, so that each lives as long as its upkeep."""
     for cell in cells:
         cell.server.leave()
 
@@ -112,7 +112,7 @@ def _cell(home: Path, name: str) -> DemoCell:
 
 
 def _migrate(cells: Sequence[DemoCell]) -> None:
-    """Bring the schema of all cells up to date, beside each other."""
+    """Migrate the schema of all cells at the same time."""
     command = [sys.executable, MANAGE, "migrate", "--verbosity", "0"]
     running = [(cell, subprocess.Popen(command, env=variables_of_parts({}, **cell.environment))) for cell in cells]
     failed = [cell.name for cell, process in running if process.wait()]

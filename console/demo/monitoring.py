@@ -17,7 +17,7 @@ from django.conf import settings
 from console.server.parts import HOST
 from console.server.supervisor import Part
 
-# From the console's port: 8000 makes 9090 and 9093, where people look for them.
+# Added to the console's port: port 8000 gives the usual ports 9090 and 9093.
 PROMETHEUS_ABOVE, ALERTMANAGER_ABOVE = 1090, 1093
 RULES = settings.BASE_DIR / "dashboards" / "alerts"
 HOW_TO_GET = """Prometheus and Alertmanager are not both installed, so the demo runs without them.

@@ -49,13 +49,13 @@ async def _send(queue: str, per_second: float, url: str) -> None:
         try:
             await client.send(queue, payload, trace_id=uuid.uuid4().hex, **options)
         except QuotaExceeded:
-            continue  # the console counts it; a real sender would try again later
+            continue  # the console counts the refusal; a real sender would try again later
         except (psycopg.OperationalError, Unavailable):
             await asyncio.sleep(1)  # the database restarts; a real sender would retry too
 
 
 async def _ask_for_a_queue(url: str) -> None:
-    """Ask again and again for a queue that the quota of its tenant refuses."""
+    """Try to create a queue every ASKS_EVERY_SECONDS; the quota of the tenant refuses it."""
     client = AsyncClient(url)
     while True:
         with suppress(QuotaExceeded, psycopg.OperationalError, Unavailable):

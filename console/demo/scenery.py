@@ -88,7 +88,7 @@ FED = (
     DemoQueue("returns", "acme", 0.0, "returns", concurrency=1),
     DemoQueue("loyalty-points", "acme", 0.0, "loyalty_points", concurrency=1),
 )
-"""Queues that get copies of messages of other queues, or messages of the stream, and none of their own."""
+"""Queues to which no producer sends: they get copies from other queues, or messages of the stream."""
 SUBSCRIPTIONS = (
     ("orders-created", "shipments", "payload.total.amount:<300"),
     ("orders-created", "large-orders", "payload.total.amount:>=700"),
@@ -99,9 +99,7 @@ QUOTAS = {"globex": {"publish_rate_per_second": 12}, "initech": {"max_queues": 3
 PAUSED = "invoices-pdf"
 OPERATOR_LIMIT = 20
 HELD = 30
-"""Messages that the paused queue holds at first: above the limit, so that the operator's purge waits for a second
-person.
-"""
+"""Messages in the paused queue at the start: more than OPERATOR_LIMIT, so the purge waits for a second person."""
 
 
 def rates() -> dict[str, float]:
@@ -138,7 +136,7 @@ def _limit_operators() -> None:
 
 
 def _ask_for_approval() -> None:
-    """Let the operator purge what the paused queue holds; the page *Approvals* lets `approver` decide."""
+    """Let the operator request a purge of the paused queue, so that the page *Approvals* has a job to decide."""
     client().send_batch(PAUSED, [{"invoice": f"INV-{1000 + number}", "pages": 2} for number in range(HELD)])
     seen = purges.preview(PAUSED, ["ready"])
     reason = "the vendor has printed these by hand"

@@ -150,7 +150,7 @@ def _charge(payment: dict[str, Any]) -> None:
 
 
 def _decode(image: dict[str, Any]) -> None:
-    """Raise for an image of 0 bytes, which fails at every delivery."""
+    """Raise CorruptImageError for an image of 0 bytes, so that its message fails at every delivery."""
     if image.get("bytes", 1) == 0:
         raise CorruptImageError(f"cannot identify image {image['key']!r}: 0 bytes")
 

@@ -1,4 +1,4 @@
-"""The examination: subjects in the order in which a person would mend them."""
+"""The examination: subjects in the order in which a person would repair them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from signalbox.logs import in_brief
 
 
 def examine() -> Iterator[Finding]:
-    """Examine the installation. The last finding says why a subject after it was not examined."""
+    """Examine the installation. If the examination stops early, the last finding says why."""
     yield installation.version()
     yield installation.disk()
     try:

@@ -40,7 +40,7 @@ def disk() -> Finding:
 
 
 def schema() -> Finding:
-    """Judge the migrations and the verbs of the database by those of this release."""
+    """Compare the migrations and SQL functions of the database with those of this release."""
     executor = MigrationExecutor(connection)
     pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if pending:
@@ -55,7 +55,7 @@ def schema() -> Finding:
 
 
 def _replaced(executor: MigrationExecutor) -> set[str]:
-    """Name the migrations that a squashed one stands for."""
+    """Return the names of the migrations that squashed migrations replace."""
     return {f"{app}.{name}" for one in executor.loader.disk_migrations.values() for app, name in one.replaces}
 
 
@@ -73,7 +73,7 @@ def _named(names: list[str]) -> str:
 
 
 def running() -> Iterator[Finding]:
-    """Judge what runs, by the checks of /healthz."""
+    """Report the checks of /healthz, and the oldest snapshot that keeps dead rows."""
     fleet = read_fleet()
     report = health.judge(State(fleet, None, age_seconds=0.0, failing=False))
     for name, check in report.checks.items():

@@ -18,7 +18,7 @@ _FACTS = query_text("health/server_facts")
 OLDEST, NEWEST = 15, 18
 TOLERATED_SKEW = timedelta(seconds=5)
 MOST_CONNECTIONS = 0.8
-"""Share of `max_connections` above which the next deployment may find none."""
+"""Share of `max_connections` in use above which a deployment may find no free connection."""
 
 
 @dataclass(frozen=True)

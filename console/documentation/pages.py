@@ -21,7 +21,7 @@ _LEFT_OUT = re.compile(r"^(<!--.*|!\[.*)$", re.MULTILINE)
 
 @cache
 def _files() -> dict[str, Path]:
-    """Map the name of each page, such as `operate/filters`, to its file. No other file can be asked for."""
+    """Map the name of each page, such as `operate/filters`, to its file. Only these files can be read."""
     folder = settings.BASE_DIR / "docs"
     return {str(path.relative_to(folder).with_suffix("")): path for path in folder.rglob("*.md")}
 
@@ -44,6 +44,6 @@ def to_html(name: str, text: str) -> SafeString:
 
 
 def _address(name: str, target: str) -> str:
-    """Return the address of the page to which a link of `name` leads; as it is when the console does not have it."""
+    """Return the console's address for a link on the page `name`; `target` unchanged if the console lacks the page."""
     page = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
     return f"{reverse('docs')}?{urlencode({'page': page}, doseq=False)}" if page in _files() else target

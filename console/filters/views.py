@@ -186,7 +186,7 @@ def _place(request: HttpRequest) -> Place:
     name, state = request.GET.get("queue", ""), request.GET.get("state", "")
     if not name or "\0" in name:
         return Place(reach=reach)
-    if roles.is_scoped(request.user):  # of a queue beyond reach nothing is offered, as of one that is not there
+    if roles.is_scoped(request.user):  # a hidden queue gets the same answer as a queue that does not exist
         thing = QUEUE.find(name=name)
         if thing is None or not thing.is_within(reach):
             return Place(reach=NOTHING)

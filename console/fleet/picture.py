@@ -1,4 +1,4 @@
-"""Pictures of the partitions of a queue: one bar of 64 pieces, coloured by cell, with the same in words beside it."""
+"""Pictures of the partitions of a queue: a bar of 64 pieces, coloured by cell, beside a list with the same facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from queues.fleet import Placement
 
 TONES = ("ready", "leased", "scheduled", "completed", "redelivered", "sent", "failed", "delivered")
-"""Colours of cells, in the order of their names. With more cells than colours, the words say which is meant."""
+"""Colours of cells, in the order of their names. Cells may share a colour; the list beside the picture has names."""
 
 STATES = {
     "settled": "",
@@ -30,7 +30,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Part:
-    """Partitions of a queue in one cell, as the list beside the picture has them."""
+    """The partitions of a queue in one cell, for the list beside the picture."""
 
     cell: str
     tone: str
@@ -53,7 +53,7 @@ def parts(placed: Sequence[Placement], colours: Mapping[str, str]) -> list[Part]
 
 
 def runs(placed: Sequence[Placement], colours: Mapping[str, str]) -> list[Run]:
-    """Draw one queue: the partitions in order, equal neighbours as one piece."""
+    """Return the pieces of the bar: the partitions in order, with neighbours of one placement as one piece."""
     holders = {number: one for one in placed for number in one.partitions}
     return list(_runs(holders, colours))
 

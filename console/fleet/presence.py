@@ -1,4 +1,4 @@
-"""Presence of a fleet, from what every page reads anyway: an installation with one cell runs no statement for it."""
+"""Presence of a fleet. The answer is in data that every page reads, so an installation with one cell has no cost."""
 
 from __future__ import annotations
 

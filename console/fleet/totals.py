@@ -1,4 +1,4 @@
-"""Sums over cells, of all queues or of one: each cell's numbers are exact at their own time."""
+"""Sums over cells, of all queues or of one queue. The numbers of two cells may be of different times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Totals:
 
 
 def total(readings: Sequence[Reading], queue: str | None = None) -> Totals:
-    """Add up all queues, or one placed queue. A silent cell counts with what is known, but has no traffic."""
+    """Add up all queues, or one placed queue. A silent cell counts with its last known messages, and no traffic."""
     rows = [row for reading in readings if (row := _numbers(reading, queue))]
     silent = [reading.cell.name for reading in readings if reading.is_silent]
     return Totals(

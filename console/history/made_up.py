@@ -26,7 +26,7 @@ def marks(names: Sequence[str] | None, start: datetime, end: datetime, _: Reach)
 
 
 def until(shown: Range, marks: Sequence[Mark]) -> datetime | None:
-    """Return the end of the made-up history, if the range begins before it; without a query where the marks have it."""
+    """Return the end of the made-up history if the range begins before it. No query if the marks contain it."""
     if found := next((mark.at for mark in marks if mark.words == WORDS), None):
         return found
     end = None if shown.name else invented.end_of_invention()  # a range with a name ends now

@@ -35,7 +35,7 @@ def _dead_letter(rules: Rules, row: DeadLetterRow) -> DeadLetterRow:
     if not rules:
         return row
     error = row.error and MASK
-    # Only quotes of masked values are masked, if the whole payload is known. Attributes and cut payloads are not.
+    # With the whole payload, mask only the quotes of masked values. With attribute rules or a cut payload, mask all.
     if row.error is not None and not rules.attributes and row.payload_text is not None:
         error = rules.view(decode(row.payload_text)).text(row.error)
     return replace(row, payload_text=rules.mask_text(row.payload_text), error=error)
@@ -122,7 +122,7 @@ def hidden_fields(rules: Rules, body: Body | None) -> list[str]:
 
 
 def conceal(story: Story, rules: Rules) -> None:
-    """Mask every part of the story that has or may quote a masked value."""
+    """Mask every part of a message's story that contains or may quote a masked value."""
     if not rules:
         return
     body, view = story.body, View(rules, None)

@@ -101,7 +101,7 @@ def _reveal(
     if not asked.is_valid():
         return _page(request, head, story, reveal_form=asked, masked_fields=fields)
     reason = asked.cleaned_data["reason"]
-    with transaction.atomic():  # no view without its row
+    with transaction.atomic():  # nothing is revealed without an audit row
         details = {"message_id": story.message_id, "fields": fields}
         audit.record(request.user.get_username(), "message.reveal", head.queue, reason, details)
     form = EditForm(initial={**initial, "reason": reason})

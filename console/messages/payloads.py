@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from signalbox.payloads import binary
 from signalbox.payloads.unreadable import Unreadable
 
-EXCERPT_CHARACTERS = 240  # of the at most 2 KB that a list carries, what one line can show
+EXCERPT_CHARACTERS = 240  # what one line of a list can show; the list reads at most 2 KB of a payload
 HEX_BYTES = 4_096
 """The bytes that a page shows as hex and as text; the whole payload can be downloaded."""
 TREE_NODES = 2_000
@@ -22,7 +22,7 @@ DEEPEST = 40
 
 
 def excerpt(document: Any) -> str:
-    """Return the beginning of a document on one line; a string is JSON text that the database cut."""
+    """Return the beginning of a document on one line. A string is JSON text, which the database may have cut."""
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
     return text if len(text) <= EXCERPT_CHARACTERS else text[: EXCERPT_CHARACTERS - 1] + "…"
 
@@ -69,7 +69,7 @@ def hex_dump(content: bytes) -> str:
 
 
 def _text(content: bytes) -> str | None:
-    """Read bytes as UTF-8; None if they are none, or have control characters. A last character may be cut."""
+    """Decode bytes as UTF-8, where the last character may be cut; None if invalid or with control characters."""
     text = codecs.getincrementaldecoder("utf-8")()
     try:
         read = text.decode(content)

@@ -13,7 +13,7 @@ from signalbox.payloads.binary import content_type_of
 
 
 def known_story(request: HttpRequest, head: QueueHead, message_id: int, permission: str) -> Story:
-    """Read the story of a message within the queues where the person has `permission`; an unknown one is not found."""
+    """Read the story of a message within the queues where the person has `permission`. Raises Http404 if unknown."""
     story = read_story(head.numbers, message_id, roles.reach(request.user, permission))
     if not story.known:
         raise Http404(f"Message {message_id} is not known in {head.name}: it never existed, or its retention ended.")
@@ -21,12 +21,12 @@ def known_story(request: HttpRequest, head: QueueHead, message_id: int, permissi
 
 
 def of_payload(fields: Sequence[str]) -> list[str]:
-    """Return those of the masked fields that are in the payload."""
+    """Return the masked fields that are in the payload."""
     return [field for field in fields if field.split(".")[0] == "payload"]
 
 
 def edit_denial(request: HttpRequest, story: Story, fields: list[str]) -> str:
-    """Say why this person may not edit the payload, of which `fields` are masked; empty if they may."""
+    """Say why this person may not edit the payload; empty if they may. `fields` are its masked fields."""
     denial = roles.denial_here(request, "redrive") or roles.denial_here(request, "see_payloads")
     if denial:
         return denial

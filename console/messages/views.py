@@ -219,7 +219,7 @@ def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     head = queue_head.find(name)
     story = known_story(request, head, message_id, "reveal")
     fields = masked.hidden_fields(masked.rules_of(story), story.body)
-    with transaction.atomic():  # no view without its row
+    with transaction.atomic():  # nothing is revealed without an audit row
         details = {"message_id": message_id, "fields": fields}
         audit.record(request.user.get_username(), "message.reveal", head.queue, form.cleaned_data["reason"], details)
     return _story_page(request, head, story, revealed=fields)

@@ -31,9 +31,9 @@ from queues.models import Queue
 from queues.stream_models import Stream
 
 MAX_RESULTS = 6
-"""Results of one kind."""
+"""The maximum number of results of one kind."""
 MILLISECONDS = 500
-"""The time for one kind. A kind that takes longer is left out."""
+"""The time limit for one kind of results. A kind that takes longer is left out."""
 JOBS: tuple[type[Job] | type[Plan], ...] = (Redrive, Purge, Deletion, Undo, Plan)
 _NUMBERED = re.compile(r"(?:(redrive|purge|deletion|undo|plan) ?)?#?([0-9]{1,18})", re.IGNORECASE)
 
@@ -46,7 +46,7 @@ class Result:
     title: str
     detail: str = ""
     keys: tuple[str, ...] = ()
-    """The shortcut that leads to the same page."""
+    """The keyboard shortcut of the same page; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _job_detail(job: Job | Plan) -> str:
 def _queues(request: HttpRequest, text: str) -> Iterator[Result]:
     reach = roles.reach(request.user, "see_metadata")
     for queue in _named(Queue.objects.filter(reach.among()), text):
-        # A person who sees some queues only sees a dead-letter queue if all queues that use it are among them.
+        # A person with a limited reach sees a dead-letter queue only if the reach has all queues that use it.
         if not queue.is_dead_letter_queue or not roles.is_scoped(request.user) or place_of(queue).is_within(reach):
             kind = "dead-letter queue" if queue.is_dead_letter_queue else ""
             yield Result(reverse("queue", args=[queue.name]), queue.name, kind)
@@ -125,7 +125,7 @@ def _streams(request: HttpRequest, text: str) -> Iterator[Result]:
 
 
 def _named(things: QuerySet, text: str) -> QuerySet:
-    """Select the few whose name has the text, those that begin with it first."""
+    """Select the first few rows whose name contains the text; names that begin with the text come first."""
     position = StrIndex(Lower("name"), Value(text.lower()))
     found = things.select_related("tenant").annotate(position=position).filter(position__gt=0)
     return found.order_by("position", "name")[:MAX_RESULTS]

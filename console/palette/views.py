@@ -17,7 +17,7 @@ MAX_CHARACTERS = 200
 @require_safe
 @requires("see_metadata", in_part=True)
 def search(request: HttpRequest) -> HttpResponse:
-    """GET /palette?q=: what the person may open and the text names."""
+    """GET /palette?q=: the results for the text that the person may open."""
     text = request.GET.get("q", "").replace("\0", "").strip()[:MAX_CHARACTERS]
     sections = find(request, text)
     context = {

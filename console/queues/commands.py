@@ -53,7 +53,7 @@ def _end(parser: Any, run: Any) -> None:
 
 
 def drain(out: Any, options: dict[str, Any]) -> None:
-    """Close the queue and wait; ends with 1 when something is left. Raises `QueueNotFound`."""
+    """Close the queue and wait until it is empty. Exits with 1 if messages are left. Raises `QueueNotFound`."""
     name = options["name"]
     queues.configure_queue(name, {"closed": True}, actor=ACTOR, reason=options["reason"])
     queue_id = queues.get_queue(name).queue_id
@@ -74,13 +74,13 @@ def drain(out: Any, options: dict[str, Any]) -> None:
 
 
 def delete(out: Any, options: dict[str, Any]) -> None:
-    """Delete it; raises `QueueInUse`, which says what is in the way, and `QueueNotFound`."""
+    """Delete the queue. Raises `QueueInUse`, which says what uses the queue, and `QueueNotFound`."""
     deletion.delete_queue(options["name"], actor=ACTOR, reason=options["reason"])
     out.write(f"{options['name']} is deleted.")
 
 
 def rename(out: Any, options: dict[str, Any]) -> None:
-    """Say what changes, and do it. Raises `QueueNotFound`, `QueueInUse`, and `InvalidArgument` with the field."""
+    """Print the consequences, and rename the queue. Raises `QueueNotFound`, `QueueInUse` and `InvalidArgument`."""
     name, new_name = options["name"], options["new_name"]
     if options["free"]:
         freed = free_name(name, actor=ACTOR, reason=options["reason"])
@@ -99,11 +99,11 @@ def rename(out: Any, options: dict[str, Any]) -> None:
 
 
 def restored(out: Any, options: dict[str, Any]) -> None:
-    """Do it, and say what was done; raises `InvalidArgument`."""
+    """Prepare a restored database, and print what was done. Raises `InvalidArgument`."""
     done = restoring.restored(options["skip_ids"], actor=ACTOR, reason=options["reason"])
     other = "The backup is of another PostgreSQL cluster: counters and the archive horizon were reset."
     out.write(other if done.from_elsewhere else "The backup is of this PostgreSQL cluster: counters are kept.")
-    out.write(f"Message ids were at {done.last_id:,} and go on behind {done.next_id:,}.")
+    out.write(f"Message ids were at {done.last_id:,} and continue after {done.next_id:,}.")
     if done.clock_ahead_seconds > TOLERATED_SECONDS:
         out.write(f"The engine's clock was {done.clock_ahead_seconds:,.0f} s ahead of the server's, and was reset.")
     if done.leased and done.leased_until:

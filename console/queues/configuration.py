@@ -18,14 +18,14 @@ from queues.control.as_code.applying import Change, Changes
 from queues.errors import InvalidArgument, QueueNotFound
 
 DIFFERS = 1
-"""How `--check` ends when something would change."""
+"""Exit status of `--check` if something would change."""
 NOT_AGREED = 2
 
 SIGNS = {"create": "+", "change": "~", "quota": "~", "delete": "-"}
 
 
 def add_arguments(verbs: Any) -> None:
-    """The two verbs for the parser of `manage.py queues`."""
+    """Add the verbs export and apply to the parser of `manage.py queues`."""
     export = verbs.add_parser("export", help="print queues and quotas as YAML, without defaults")
     export.add_argument(
         "--queue", action="append", default=[], metavar="NAME", help="only these queues, without quotas"
@@ -42,7 +42,7 @@ def add_arguments(verbs: Any) -> None:
 
 
 def write(out: Any, options: dict[str, Any]) -> None:
-    """Write the document; raises `QueueNotFound` for a queue that there is not."""
+    """Write the configuration as YAML. Raises `QueueNotFound` if a named queue does not exist."""
     found = document.read()
     if chosen := options["queue"]:
         if missing := [name for name in chosen if name not in found.queues]:
@@ -52,7 +52,10 @@ def write(out: Any, options: dict[str, Any]) -> None:
 
 
 def change(out: Any, options: dict[str, Any]) -> None:
-    """Plan, show, ask, do. Raises `SignalboxError` for what cannot be, when nothing was changed."""
+    """Plan the changes, show them, ask, and apply them. Raises `SignalboxError` if nothing can be changed.
+
+    Raises CommandError if everything was applied except the deletion of some queues.
+    """
     wanted = document.parse(_text(options["file"]))
     planned = applying.plan(wanted, prune=options["prune"])
     out.write(_as_json(planned) if options["json"] else "\n".join(_lines(planned, options["prune"])))
@@ -78,7 +81,7 @@ def _text(name: str) -> str:
 
 
 def _agreed(source: TextIO, out: Any) -> bool:
-    """Ask at a terminal; without a terminal there is no agreement."""
+    """Ask at the terminal, and return whether the answer is yes. Without a terminal, return False."""
     if not source.isatty():
         out.write("There is no terminal to ask. Use --yes.")
         return False

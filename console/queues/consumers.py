@@ -33,7 +33,7 @@ class Row:
 
     @property
     def is_present(self) -> bool:
-        """Return whether it was seen within the last minute."""
+        """Return whether the consumer was seen within the last minute."""
         return self.now - self.consumer.last_seen_at < PRESENT
 
     @property
@@ -50,7 +50,7 @@ class Row:
 
     @property
     def started_at(self) -> datetime | None:
-        """The time at which its process started, if its metadata has one with a time zone."""
+        """The time at which the consumer's process started; None if the metadata has no time with a time zone."""
         try:
             moment = datetime.fromisoformat(self._text("started_at"))
         except ValueError:
@@ -59,7 +59,7 @@ class Row:
 
     @property
     def metadata(self) -> list[tuple[str, Any]]:
-        """The metadata without what the columns show; of a consumer that is gone, without its work."""
+        """The metadata that the columns do not show. For a consumer that is gone, the current work is left out too."""
         hidden = SHOWN_KEYS if self.is_present else (*SHOWN_KEYS, *KEYS_OF_THE_PRESENT)
         if self.started_at is None:
             hidden = tuple(key for key in hidden if key != "started_at")

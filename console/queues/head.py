@@ -17,7 +17,7 @@ from queues.models import Queue
 from queues.reach import Reach
 
 MAX_SOURCES = 3
-"""The limit of source queues that the sentence about a dead-letter queue names."""
+"""The maximum number of source queues that the sentence about a dead-letter queue names."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class RenamedMiddleware(MiddlewareMixin):
 
 @dataclass(frozen=True)
 class Consequences:
-    """The consequences of a rename, in sentences. Obstacles in `in_the_way` refuse the rename."""
+    """The consequences of a rename, in sentences. Each sentence in `in_the_way` prevents the rename."""
 
     in_the_way: list[str]
     follows: list[str]

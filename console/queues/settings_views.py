@@ -49,7 +49,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _reviewed(request: HttpRequest, head: QueueHead, form: ConfigureForm) -> Review | None:
-    """Compare the form with the queue; None with all errors in the form, those of the engine included."""
+    """Return the review of a valid form; None if the form has errors, which include the engine's refusals."""
     is_valid = form.is_valid()
     changed = {name: value for name, value in form.changes().items() if name not in form.in_broken_rules}
     with refusals(form), transaction.atomic():
@@ -57,7 +57,7 @@ def _reviewed(request: HttpRequest, head: QueueHead, form: ConfigureForm) -> Rev
             return review(form, head.numbers, head.queue) if is_valid else None
         _check_holder(request, changed, head.queue.tenant.name)
         queues.configure_queue(head.name, changed, actor=request.user.get_username())
-        transaction.set_rollback(True)  # a rehearsal
+        transaction.set_rollback(True)  # only to learn what the engine refuses
     return review(form, head.numbers, head.queue) if is_valid and not form.errors else None
 
 

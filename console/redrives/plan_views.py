@@ -96,13 +96,13 @@ def _initial(request: HttpRequest, edited: Plan | None) -> dict[str, Any]:
 
 
 def _may_repeat_patch(request: HttpRequest, plan: Plan) -> bool:
-    """Tell whether the form may show the patch of a plan: not to a person to whom its page shows a mask."""
+    """Tell whether the form may show the patch of a plan: only if the plan's page shows this person the whole patch."""
     options = plan.choices
     return roles.may_here(request, "see_payloads") and masked.patch_text(options) == options.patch_text
 
 
 def _make_over_cells(request: HttpRequest, form: PlanForm) -> FleetRedrive:
-    """Plan a redrive in every cell: for people who may redrive all queues, since grants are of this cell."""
+    """Plan a redrive in every cell. Only for people who may redrive all queues, because grants apply to one cell."""
     roles.check(request.user, "redrive")
     options, may_reveal = form.options(), roles.may_here(request, "reveal")
     if not may_reveal:
@@ -121,7 +121,7 @@ def _make(request: HttpRequest, form: PlanForm) -> Plan:
     options, reach = form.options(), roles.reach(request.user, "redrive")
     queue, may_reveal = options.target_queue, roles.may_here(request, "reveal")
     if queue and not reach.is_everything and not Queue.objects.filter(reach.among(), name=queue).exists():
-        raise QueueNotFound(f"queue '{queue}' does not exist")  # in the words for one that is not there
+        raise QueueNotFound(f"queue '{queue}' does not exist")  # the same text as for a queue that does not exist
     if not may_reveal:
         Masking().check_patch(options.patch)
     actor, reason = request.user.get_username(), form.cleaned_data["reason"]
@@ -263,7 +263,7 @@ def _samples(plan: Plan, *, with_payloads: bool) -> list[Sample]:
     masking, patch = Masking(), patching.read(plan.choices.patch_kind, plan.choices.patch)
     samples = []
     for _, message_id, source, died_at, text, whole in rows:
-        # A queue that was archived may be gone, and with it what says whose it was.
+        # An archived queue may be deleted, and its tenant unknown: apply the rules of all queues.
         rules = masking.everywhere() if staged else masking.of_dead_letters(source)
         changes = _changes(patch, whole, rules) if patch and whole else ((), "")
         samples.append(Sample(message_id, source, died_at, rules.mask_text(text), *changes))
@@ -271,7 +271,7 @@ def _samples(plan: Plan, *, with_payloads: bool) -> list[Sample]:
 
 
 def _changes(patch: Patch, text: str, rules: Rules) -> tuple[Sequence[tuple[str, str]], str]:
-    """Show what the patch changes, line by line, or why it does not apply; with the mask over both."""
+    """Return the changed lines, or why the patch does not apply. Masked fields are masked in both."""
     try:
         return masked.difference(rules, text, patch.apply(text)), ""
     except DoesNotApply as problem:

@@ -58,12 +58,12 @@ class RedriveProgress:
 
     @property
     def too_late(self) -> bool:
-        """Tell whether a stop rule applied only when everything had been sent."""
+        """Tell whether a stop rule applies after all messages were sent, when it can stop nothing."""
         return self.sent_all and any(rule.applies for rule in self.rules)
 
     @property
     def now(self) -> Phase:
-        """The phase that the redrive is in, or its last one."""
+        """The current phase of the redrive, or the last phase if none is current."""
         return next((phase for phase in self.phases if phase.state in ("now", "bad")), self.phases[-1])
 
 

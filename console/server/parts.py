@@ -13,9 +13,9 @@ from signalbox.cli.server import PARTS
 HOST = "127.0.0.1"
 NAMES = PARTS
 LOGS_OF_CELERY = {"jobs", "pipeline", "beat"}
-"""Parts that log their tasks only if they are asked to."""
+"""Parts of Celery, which log their tasks only with `--loglevel INFO`."""
 GRACE_SECONDS = 25
-"""Seconds in which running requests of a console that is a process of its own may finish."""
+"""Seconds in which running requests may finish when a console outside of a supervisor stops."""
 MANAGE = str(settings.BASE_DIR / "manage.py")
 
 

@@ -13,11 +13,11 @@ from django.core.management.base import CommandError
 from console.server.parts import HOST
 from console.server.supervisor import Supervisor
 
-READY_SECONDS = 180.0  # on a machine that does much else
+READY_SECONDS = 180.0  # long enough for a busy machine
 
 
 def require_free_port(port: int, host: str = HOST) -> None:
-    """Refuse to start beside a server that has the port. Raises CommandError."""
+    """Raise CommandError if another process uses the port."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

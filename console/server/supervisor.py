@@ -26,7 +26,7 @@ from queues.stopping import Stopping
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 RESTART_SECONDS = 2.0
 STOP_SECONDS = 15.0
-"""Seconds for which a part may wind down. A worker of the demo whose cell is silent gives up sooner."""
+"""Seconds that a part has to end. The demo's workers of a silent cell give up sooner."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Part:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables in addition to those of all parts."""
     down_seconds: float = 0.0
-    """Seconds after which it is started again when it has ended."""
+    """Seconds after the end of the process until it is started again, at least RESTART_SECONDS."""
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     ended_at: float | None = None

@@ -1,1 +1,1 @@
-"""Pages of subscriptions: who feeds whom, and one subscription of a queue."""
+"""Pages of subscriptions: the picture and list of all, and one subscription of a queue."""

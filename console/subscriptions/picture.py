@@ -1,4 +1,4 @@
-"""Drawing of who feeds whom: boxes in columns, each to the right of those that feed it, joined by lines."""
+"""Drawing of subscriptions: a box for each queue and stream, to the right of its sources, joined by lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMN_STEP, ROW_STEP = 280, 44
 GAP = COLUMN_STEP - BOX_WIDTH
 LABEL_HEIGHT = 14
 MAX_BOXES = 60
-"""The most boxes in a picture. The list below it has everything."""
+"""The maximum number of boxes in a picture. The list below the picture has all subscriptions."""
 MAX_CHARACTERS = 24
 
 
@@ -27,7 +27,7 @@ class Box:
 
     @property
     def label(self) -> str:
-        """The name as far as the box has room."""
+        """The name, cut to the width of the box."""
         return self.name if len(self.name) <= MAX_CHARACTERS else self.name[: MAX_CHARACTERS - 1] + "…"
 
     @property
@@ -41,7 +41,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A subscription in the picture; `tone` says whether it moves."""
+    """A subscription in the picture; `tone` is its colour: paused, late or in time."""
 
     path: str
     tone: str
@@ -61,7 +61,7 @@ class Picture:
 
 
 def draw(feeds: Sequence[Feed]) -> Picture | None:
-    """Draw the feeds; None without any, or with more queues than a picture can show."""
+    """Draw the subscriptions; None if there are none, or too many boxes for a picture."""
     columns = _columns(feeds)
     if not columns or len(columns) > MAX_BOXES:
         return None
@@ -81,7 +81,7 @@ def _source(feed: Feed) -> str:
 
 
 def _columns(feeds: Sequence[Feed]) -> Mapping[str, int]:
-    """Find the column of each name: one to the right of the last that feeds it. There are no circles."""
+    """Return the column of each name: one to the right of its rightmost source. Subscriptions form no circles."""
     columns = {name: 0 for feed in feeds for name in (_source(feed), f"queue:{feed.target}")}
     for _ in columns:
         moved = False
@@ -101,12 +101,12 @@ def _line(feed: Feed, source: Box, target: Box) -> Line:
     is_late = feed.lag_seconds >= BACKLOG_SECONDS
     tone = "scheduled" if feed.paused else "bad" if is_late else "done"
     label = "paused" if feed.paused else f"{feed.lag:,}" if feed.lag else ""
-    x = end - GAP // 2  # in front of the target's column, where no box is
+    x = end - GAP // 2  # in the gap before the target's column
     return Line(path, tone, label, x, _height_at(x, source, target) - 4)
 
 
 def _height_at(x: int, source: Box, target: Box) -> int:
-    """Find how far down the line from one box to the other is at `x`."""
+    """Return the y coordinate at `x` of the line between two boxes."""
     start, end = source.x + BOX_WIDTH, target.x
     steps = [step / 64 for step in range(65)]
     nearest = min(steps, key=lambda t: abs(start + (end - start) * (1.5 * t * (1 - t) + t**3) - x))
@@ -114,7 +114,7 @@ def _height_at(x: int, source: Box, target: Box) -> int:
 
 
 def _spread(lines: Sequence[Line]) -> list[Line]:
-    """Move labels down until none lies on another."""
+    """Move labels down until none overlaps another."""
     spread: list[Line] = []
     for line in sorted(lines, key=lambda line: (line.x, line.y)):
         taken = [one.y for one in spread if one.label and one.x == line.x]

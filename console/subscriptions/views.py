@@ -35,7 +35,7 @@ COLUMNS: Columns[Feed] = {
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /subscriptions: who feeds whom, as a picture and as a list."""
+    """GET /subscriptions: all subscriptions of queues and streams, as a picture and as a list."""
     seen, held = (roles.reach(request.user, permission) for permission in ("see_metadata", "configure"))
     feeds = [feed for feed in subscriptions.read_feeds() if _within(feed, seen)]
     listed = arrange(request, feeds, COLUMNS)

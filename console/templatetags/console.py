@@ -28,7 +28,7 @@ register.filter("rate", wording.rate)
 register.filter("span", wording.span)
 register.filter("byte_size", wording.byte_size)
 register.filter("marks", traces.marks_of)
-register.filter("quoted", quote)  # a value of the filter language, whatever it holds
+register.filter("quoted", quote)  # quotes any text as a value of the filter language
 register.filter("tree", payloads.tree)
 register.filter("excerpt", payloads.excerpt)
 register.filter("audit_links", audit.links)
@@ -73,14 +73,14 @@ def _time(when: datetime, text: str, kind: str) -> SafeString:
 
 @register.simple_tag
 def chart_hits(chart: Chart) -> SafeString:
-    """Draw what a chart says of a point that is pointed at. A template would take most of a page's time for it."""
+    """Draw the areas with the text for each point of a chart. In Python, because a template would be too slow."""
     areas = format_html_join("", "<rect x={} width={}><title>{}</title></rect>", chart.hits)
     return format_html("<g class=hits>{}</g>", areas)
 
 
 @register.simple_tag
 def chart_rows(chart: Chart) -> SafeString:
-    """A chart as the rows of a table, its moments in the clock of the person where it has no axis of its own."""
+    """Draw a chart as the rows of a table. Moments are in the person's time zone if the chart has no axis."""
     rows = (
         (at(when) if isinstance(when, datetime) else when, ((value,) for value in said)) for when, said in chart.rows
     )
@@ -90,19 +90,19 @@ def chart_rows(chart: Chart) -> SafeString:
 
 @register.filter
 def state_names(states: list[str]) -> str:
-    """The states of messages by their names on pages: `leased` is "in flight"."""
+    """Join states of messages under their names on pages: `leased` is "in flight"."""
     return ", ".join("in flight" if state == "leased" else state for state in states)
 
 
 @register.filter
 def milliseconds(value: int | None) -> str:
-    """A length of time given in milliseconds."""
+    """Word a length of time that is given in milliseconds."""
     return wording.span(None if value is None else value / 1000)
 
 
 @register.filter
 def in_words(field: BoundField) -> str:
-    """A long number of seconds as people say it: 345600 is 4 d."""
+    """Word a long time of a field in seconds, after a comma: 345600 becomes ", 4 d". Other values: empty."""
     value = field.value()
     long = field.field.unit == "seconds" and isinstance(value, int | float) and value >= 2 * wording.MINUTE
     return f", {wording.span(value)}" if long else ""
@@ -129,7 +129,7 @@ def class_name(value: str | None) -> SafeString | str:
 
 @register.filter
 def error_template(value: str) -> SafeString:
-    """An error template whose places for numbers, ids and quoted values are marked."""
+    """Draw an error template, and mark the places of numbers, ids and quoted values."""
     pieces = value.split("*")
     slots = format_html_join("", '<span class="slot">&lt;n&gt;</span>{}', ((piece,) for piece in pieces[1:]))
     return format_html("{}{}", pieces[0], slots)
@@ -155,13 +155,13 @@ _SAID_ELSEWHERE = {"changes", "settings", "stopped_because", *audit.LINKED}  # a
 
 
 def _fact(value: object) -> str:
-    """Text as it is, everything else as JSON has it."""
+    """Return text unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 @register.filter
 def with_code(text: str) -> SafeString:
-    """A sentence in which what stands between backticks is code."""
+    """Draw a sentence, with the text between backticks as code."""
     parts = enumerate(str(text).split("`"))
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if at % 2 else part,) for at, part in parts)

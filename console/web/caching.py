@@ -20,14 +20,14 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 TEXT = ("text/", "application/json", "application/javascript", "image/svg+xml")
 """Types of content that gzip makes smaller."""
 OUR_OWN = ("same-origin", "none")
-"""Values of Sec-Fetch-Site of a request that a page of the console or the person made, and no other site."""
+"""Values of the header Sec-Fetch-Site in requests of the console's own pages, or of the person's address bar."""
 
 
 class CompressionMiddleware(GZipMiddleware):
     """Middleware that compresses answers, except where their length could tell another site something (BREACH)."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Compress text that nothing streams: updates of `/live` have to arrive one by one."""
+        """Compress text, except streams: updates of `/live` must arrive one by one."""
         is_text = response.headers.get("Content-Type", "").startswith(TEXT)
         if response.streaming or response.status_code == 206 or not is_text or _may_be_provoked(request):
             return response
@@ -36,7 +36,7 @@ class CompressionMiddleware(GZipMiddleware):
 
 
 def _may_be_provoked(request: HttpRequest) -> bool:
-    """Return whether another site may have made the browser ask for a page with secrets of a logged-in person."""
+    """Return whether another site may have caused this request for a page of a logged-in person."""
     if request.path_info.startswith(settings.STATIC_URL) or settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return False
     return request.headers.get("Sec-Fetch-Site", "") not in OUR_OWN

@@ -45,6 +45,6 @@ def _status_of(context: Mapping[str, Any]) -> int:
 
 
 def wants_fragment(request: HttpRequest) -> bool:
-    """Return whether htmx asks for the live part alone; going back in the history needs the whole page."""
+    """Return whether htmx asks for the live part alone. Going back in the history needs the whole page."""
     htmx = getattr(request, "htmx", None)
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request

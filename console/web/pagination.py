@@ -18,7 +18,7 @@ from dlq.search.pages import Page, PagePosition, page_of
 
 @dataclass(frozen=True)
 class RowCount:
-    """A choice of rows a page; the one in force is `current`."""
+    """A choice of how many rows a page has. `current` marks the choice of this page."""
 
     rows: int
     url: str
@@ -27,39 +27,39 @@ class RowCount:
 
 @dataclass(frozen=True)
 class Pager:
-    """The foot of a list; an empty address means that there is nothing more that way."""
+    """The foot of a list. An empty address means that there is no page before or after."""
 
     words: str
     before_url: str
     after_url: str
     row_counts: Sequence[RowCount] = ()
-    """Choices of rows a page; none where the list is shorter than the smallest."""
+    """Choices of how many rows a page has; none if the whole list fits on the smallest page."""
 
 
 @dataclass(frozen=True)
 class SortLink:
-    """The heading of a column that sorts: its address turns the order round, or sorts by this column."""
+    """The link of a column heading: it reverses the order if the list is sorted by the column, else sorts by it."""
 
     url: str
     direction: str
-    """`ascending` or `descending`, as `aria-sort` says it; empty where the list is sorted by another column."""
+    """The value of `aria-sort`: `ascending` or `descending`; empty if the list is sorted by another column."""
 
 
 def size(request: HttpRequest) -> int:
-    """Return how many rows a page has: as the address says, else as the person chose last."""
+    """Return how many rows a page has: the number in the address, else the person's last choice."""
     asked = request.GET.get("rows", "")
     return int(asked if asked in preferences.CHOICES["rows"] else preferences.read(request)["rows"])
 
 
 def kept(request: HttpRequest) -> list[tuple[str, str]]:
-    """Return the parameters of the address that another filter keeps: the order and the rows a page."""
+    """Return the parameters that stay when the filter changes: the order, and the number of rows a page."""
     return [(name, request.GET[name]) for name in ("sort", "rows") if name in request.GET]
 
 
 def sort_links(request: HttpRequest, sort: str, columns: Mapping[str, str]) -> dict[str, SortLink]:
-    """Return the links of the columns that sort: `columns` has for each the order that a first click asks for.
+    """Return the links of sortable columns. `columns` has the order of the first click for each column.
 
-    An order is the name of the column, with a minus for the highest first; `sort` is the one in force.
+    An order is the name of the column, with a minus for the highest first. `sort` is the present order.
     """
     current, descends = sort.removeprefix("-"), sort.startswith("-")
     links = {}
@@ -71,12 +71,12 @@ def sort_links(request: HttpRequest, sort: str, columns: Mapping[str, str]) -> d
 
 
 def place(request: HttpRequest) -> PagePosition:
-    """Return where in its list the address is."""
+    """Return the position in the list that the address names by `before` or `after`."""
     return PagePosition(request.GET.get("before", "")[:100], request.GET.get("after", "")[:100])
 
 
 def by_id(query: QuerySet[Any], field: str, request: HttpRequest, *, oldest_first: bool = False) -> Page[Any]:
-    """A page of `query` by the unique positive integer `field`, the newest first unless `oldest_first`. One query."""
+    """Return a page of `query` by the unique positive number `field`, newest first unless `oldest_first`. One query."""
     at = place(request)
     before, after = whole(at.before), whole(at.after)
     onwards, back, reverse = ("gt", "lt", "-") if oldest_first else ("lt", "gt", "")
@@ -93,14 +93,14 @@ def by_id(query: QuerySet[Any], field: str, request: HttpRequest, *, oldest_firs
 
 
 def whole(cursor: str) -> int | None:
-    """Return the number in a cursor; an address with an edited cursor leads to the first page."""
+    """Return the number in a cursor; None for an invalid cursor, which leads to the first page."""
     return int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
 
 
 def pager(request: HttpRequest, page: Page[Any], words: str, *, sized: bool = True) -> Pager:
-    """The links from `page` to its neighbours; everything else in the address stays.
+    """Return the links from `page` to the pages before and after. The other parameters of the address stay.
 
-    `sized` lists have as many rows as `size` says, and offer other numbers.
+    `sized` lists also offer other numbers of rows a page.
     """
     before, after = (_url(request, way, cursor) for way, cursor in (("before", page.before), ("after", page.after)))
     shown = row_counts(request, len(page.rows) if not (before or after) else None)

@@ -42,7 +42,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Item:
-    """A page in the sidebar. It stays lit on pages whose URL name is one of `nouns`, or begins with one and `_`."""
+    """A page in the sidebar, also lit on pages whose URL name is one of `nouns`, or begins with one and `_`."""
 
     group: Group
     position: int
@@ -55,7 +55,7 @@ class Item:
     has_line: bool = True
     """False for a page that a tab of another page leads to; the palette finds it."""
     exists: Callable[[HttpRequest], bool] = lambda request: True
-    """Return whether the installation has the subject of the page; without it, sidebar and palette are silent."""
+    """Return whether the installation has the subject of the page. If not, sidebar and palette leave the page out."""
     lights_lamp: bool = False
     """Whether a count above 0 turns the lamp of every page red."""
 
@@ -64,7 +64,7 @@ class Item:
         return _address(self.name, get_script_prefix())
 
     def is_seen_by(self, request: HttpRequest) -> bool:
-        """Return whether the line is shown: the person may open the page, and for *Admin* is an admin or is there."""
+        """Return whether the line is shown: to people who may open the page; under *Admin* to admins or on the page."""
         if not self.has_line or not self.may_open(request):
             return False
         if self.group is Group.ADMIN and roles.denial_here(request, "administer"):
@@ -82,7 +82,7 @@ class Item:
         return not roles.is_scoped(request.user) or _is_cut_to_reach(self.url)
 
     def nearness(self, url_name: str) -> int:
-        """Return how exactly the item stands for a page: the length of the longest noun that fits; 0 for no noun."""
+        """Return how well the item fits a page: the length of the longest noun that fits; 0 if none fits."""
         if url_name == self.name:
             return len(url_name) + 1
         fitting = (noun for noun in self.nouns if url_name == noun or url_name.startswith(f"{noun}_"))
@@ -202,7 +202,7 @@ Answer = TypeVar("Answer")
 
 
 def once_a_request(function: Callable[[HttpRequest], Answer]) -> Callable[[HttpRequest], Answer]:
-    """Keep what `function` returns for a request beside that request."""
+    """Cache the result of `function` for the duration of a request."""
 
     @wraps(function)
     def asked(request: HttpRequest) -> Answer:

@@ -27,7 +27,7 @@ MAX_SORTED = 1_000
 
 @dataclass(frozen=True)
 class Sorted(Generic[Row]):
-    """Rows in the order that the address asks for, and the links of the columns."""
+    """Rows in the order of the address, and the links of the columns."""
 
     rows: list[Row]
     links: Mapping[str, SortLink]
@@ -35,7 +35,7 @@ class Sorted(Generic[Row]):
 
 @dataclass(frozen=True)
 class SortedPage(Generic[Row]):
-    """A page of a list of any length, the links of the columns, and what the foot says of the order."""
+    """A page of a list of any length, the links of the columns, and a sentence for the foot about the order."""
 
     page: Page[Row]
     links: Mapping[str, SortLink]
@@ -66,7 +66,7 @@ def asks_for(request: HttpRequest, columns: Columns[Any]) -> bool:
 def arrange_first(
     request: HttpRequest, rows: Sequence[Row], columns: Columns[Row], whole: Mapping[str, str], kind: str = "newest"
 ) -> SortedPage[Row]:
-    """Sort the first MAX_SORTED rows of a longer list; `whole` has the columns that an index sorts.
+    """Sort the first MAX_SORTED rows of a longer list. `whole` has the columns that sort the whole list by an index.
 
     `kind` says which rows these are, for the foot of the list.
     """
@@ -89,7 +89,7 @@ def arrange_read(
     whole: Mapping[str, str],
     kind: str = "newest",
 ) -> SortedPage[Row]:
-    """Sort a list that `read` returns a page of: in the order `sort` as a whole, or its first rows by a column.
+    """Sort a list of which `read` returns a page: the whole list in the order `sort`, or its first rows by a column.
 
     If the first rows are not found in time, the list keeps the order `sort`, and its foot says so.
     """
@@ -133,7 +133,7 @@ def _by(rows: list[Row], value: Callable[[Row], Value], *, descends: bool) -> li
 
 
 def _comparable(value: Value) -> tuple[str, float]:
-    """Return what orders values of one column; text without regard to case."""
+    """Return the sort key of a value; text is compared without regard to case."""
     if isinstance(value, str):
         return value.casefold(), 0.0
     return "", value.timestamp() if isinstance(value, datetime) else float(value or 0)

@@ -1,4 +1,4 @@
-"""Exports: write rows as NDJSON or CSV in batches, up to a limit; the audit records the start and the end.
+"""Exports: write rows as NDJSON or CSV in batches, up to a limit. The audit records their start and end.
 
 An export keeps one batch in memory and no transaction open, so its size costs neither memory nor an old snapshot. The
 last line of an export that reached its limit says so.

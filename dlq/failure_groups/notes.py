@@ -25,7 +25,7 @@ COMMENT_CHARACTERS = 4_000
 MAX_COMMENTS = 100
 MAX_SNOOZED_FAILURES = 1_000_000_000
 URL_CHARACTERS = 500
-# A filter that selects the group names all its fingerprints.
+# A filter for a group names all fingerprints of the group, so their number is limited.
 MAX_MEMBERS = 50
 
 

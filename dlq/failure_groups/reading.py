@@ -23,7 +23,7 @@ HOUR_BUCKETS = timedelta(hours=1) // BUCKET
 RECENT_BUCKETS = 2
 """The bucket under way and the one before it: 10 to 20 minutes, so that a new bucket does not read as an end."""
 KEPT = timedelta(days=14)
-MAX_SOURCES = 20  # named on a page; the totals count all
+MAX_SOURCES = 20  # limit of named source queues; the totals count all of them
 
 
 class State(StrEnum):

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from dlq.jobs.models import Job
 
-# Settings with the number above which a job of this kind asks. 0: every job asks.
+# The setting of each kind of job: above this number of messages a person must type a word. 0: for every job.
 THRESHOLDS = {
     "redrive": "TYPED_CONFIRMATION_REDRIVE_ABOVE",
     "deletion": "TYPED_CONFIRMATION_ABOVE",
@@ -15,7 +15,7 @@ THRESHOLDS = {
 
 
 def above(noun: str) -> int:
-    """Return the number of messages above which such a job asks for a typed word."""
+    """Return the number of messages above which a job of this kind needs a typed word."""
     return int(getattr(settings, THRESHOLDS[noun]))
 
 

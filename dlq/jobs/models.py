@@ -45,7 +45,7 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True)
     last_batch_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
-    error = models.TextField(db_default="")  # why the job failed
+    error = models.TextField(db_default="")  # the error of a failed job
     total_estimate = models.BigIntegerField(db_default=0)  # messages to handle, as of creation
     total_is_exact = models.BooleanField(db_default=False)  # false: the job has more messages
     runner = models.UUIDField(null=True)

@@ -1,8 +1,8 @@
 """Wake-ups: messages that ask a worker to run one slice of a job.
 
 If the broker is the database, the wake-up is sent in the transaction that makes the job, so it exists exactly when the
-job does. With another broker it follows the commit. The sweep of a worker replaces a lost wake-up; a second wake-up
-finds the job taken.
+job does. With another broker it follows the commit. The sweep of a worker replaces a lost wake-up. A second wake-up
+has no effect, because another worker runs the job.
 """
 
 from __future__ import annotations

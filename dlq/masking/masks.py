@@ -152,7 +152,7 @@ def scrub_document(document: Any, values: Set[str]) -> Any:
 
 
 def touches(asked: Steps, rules: Iterable[Steps]) -> bool:
-    """Tell whether a query of this path could reveal a masked value: one path is the beginning of the other."""
+    """Tell whether a query of this path could reveal a masked value: whether one path is the beginning of the other."""
     return any(_meets(asked, rule) for rule in rules)
 
 
@@ -258,7 +258,7 @@ def _masked(node: Any, patterns: frozenset[Steps]) -> Any:
 
 
 def _scalars(node: Any, patterns: frozenset[Steps], *, below: bool, within: bool = False) -> Iterator[Any]:
-    """Yield the scalars at the paths; with `below` also those inside of objects there, all that `_masked` hides."""
+    """Yield the scalars at the paths; with `below` also those inside of objects there, as `_masked` hides them."""
     within = _ends(patterns) or (below and within)
     if not patterns and not within:
         return
@@ -289,7 +289,7 @@ def _behind(rule: Steps, key: str) -> Iterator[Steps]:
         yield rule[1:]
 
 
-@lru_cache(maxsize=8_192)  # paths of wildcards meet in exponentially many ways; the cache compares each pair once
+@lru_cache(maxsize=8_192)  # paths with wildcards match in exponentially many ways; the cache compares each pair once
 def _meets(asked: Steps, rule: Steps) -> bool:
     if not asked or not rule or ANY_DEPTH in (asked[0], rule[0]):
         return True

@@ -249,7 +249,7 @@ class _Places:
         return cls(tenants, called, comes_from, kept_in)
 
     def knows(self, name: str) -> bool:
-        """Tell whether a queue or stream has, or a queue had, this name."""
+        """Tell whether this is the name of a queue or stream, or a former name of a queue."""
         return name in self.tenants or name in self.called
 
     def origins(self, name: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Adaptive rate: a redrive halves its rate while a destination is above a threshold, and raises it by quarters later.
 
 The thresholds are options of the plan: the messages in a destination, the age of its oldest message, and the share of
-outcomes since the last look that failed again.
+outcomes since the last check that failed again.
 """
 
 from __future__ import annotations

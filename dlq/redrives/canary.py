@@ -43,7 +43,7 @@ def same_step_again(job: Redrive) -> dict[str, Any]:
 
 
 def judge(job: Redrive, now: datetime) -> str:
-    """Return why the redrive must stop, or nothing; begin the next step when the outcomes allow it."""
+    """Return why the redrive must stop; empty when it continues. Begins the next step when the outcomes allow it."""
     because = stop_rules.broken(job)
     if job.step_limit is None:
         return because
@@ -74,7 +74,7 @@ def _begin_next_step(job: Redrive, now: datetime) -> None:
 
 
 def _note_verdict(job: Redrive, now: datetime, *, passed: bool) -> None:
-    """Keep how the canary ended; the verdicts of later steps are those of the redrive itself."""
+    """Save the outcome of the canary in the job. Later steps have no verdict of their own."""
     if not is_first_step(job):
         return
     failed, gone = job.failed - job.step_began["failed"], job.gone - job.step_began.get("gone", 0)
@@ -84,7 +84,7 @@ def _note_verdict(job: Redrive, now: datetime, *, passed: bool) -> None:
 
 
 def is_first_step(job: Redrive) -> bool:
-    """Tell whether the redrive is at its canary."""
+    """Tell whether the current step is the canary."""
     return job.step_limit is not None and job.step_began["step"] == 0
 
 
@@ -105,7 +105,7 @@ def room(job: Redrive) -> int:
 
 
 def wait(job: Redrive) -> float:
-    """Note what the step waits for, and return the seconds until the next look."""
+    """Note the outcomes for which the step waits, and return the seconds until the next check."""
     dead = [warning for one in plans.destinations_of(job) for warning in one.warnings]
     waits = f"Waiting for {job.open_outcomes:,} of {_size(job):,} outcomes."
     job.note = f"{waits} {' '.join(dead)}"[:500].strip()
@@ -122,6 +122,6 @@ def _limit(job: Redrive) -> int:
 
 
 def _counts(job: Redrive) -> dict[str, Any]:
-    """Return what the next step begins with."""
+    """Return the counts of the job at the beginning of the next step."""
     kept = {name: value for name, value in job.step_began.items() if name != "full_at"}
     return {**kept, "moved": job.moved, "failed": job.failed, "gone": job.gone}

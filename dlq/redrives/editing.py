@@ -1,4 +1,4 @@
-"""Editing of one dead letter: reading what a person typed, and the patch that makes it the payload."""
+"""Editing of one dead letter: read the payload that a person typed, and make a patch that gives this payload."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
     going, payloads = list(ids), None
     if options.max_redrives is not None:  # a message that failed that often will probably fail again
         going = _without(redriving.redriven_more_often(going, options.max_redrives), going, "redriven", left)
-    if options.patch_kind or job.target_queue:  # tasks of Signalbox's workers only go back to their queue, unchanged
+    if options.patch_kind or job.target_queue:  # Signalbox's tasks keep queue and payload
         going = _without(redriving.own_tasks(going), going, "system", left)
     if going and (patch := patching.read(options.patch_kind, options.patch)):
         going, payloads = patched(going, redriving.payloads_to_patch(going, job.target_queue).rows(), patch, left)

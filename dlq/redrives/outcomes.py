@@ -30,7 +30,8 @@ WORDS: dict[str, str] = {
 }
 FAILED = (RedriveOutcome.FAILED_SAME, RedriveOutcome.FAILED_NEW)
 WINDOW = 1_000
-# A look ends when fewer than one in NEWS_SHARE messages of a window have an outcome: the first sent are received first.
+# A check ends at the first window in which fewer than one in NEWS_SHARE messages have an outcome. Later windows have
+# fewer, because the messages that are sent first are received first.
 NEWS_SHARE = 10
 MAX_WINDOWS = 10
 LOOK_SECONDS = 1.0
@@ -81,7 +82,7 @@ def _unless_read_only() -> Iterator[None]:
 
 
 def refresh_watched(seconds: float) -> int:
-    """Record outcomes of all redrives with open messages, the longest unread first; return how many were read."""
+    """Record outcomes of redrives with open messages, the oldest check first. Return how many redrives were checked."""
     ends_at, looked = time.monotonic() + seconds, 0
     watched = Redrive.objects.filter(watching=True).order_by(F("looked_at").asc(nulls_first=True))
     for redrive_id in list(watched.values_list("pk", flat=True)[:MAX_WATCHED]):

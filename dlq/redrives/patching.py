@@ -21,7 +21,7 @@ KINDS = ("merge", "json")
 MAX_OPERATIONS = 100
 MAX_PATCH_BYTES = 65_536
 _NEEDS = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
-# What the log takes; what is larger is in a store, and its bodies are not patched.
+# The largest payload in the log. A larger body is in a store and cannot be patched.
 INLINE_BYTES = 262_144
 # The most bytes of JSON that the operations of one patch may write into one payload. Each operation is counted before
 # it runs, also when a later one removes its value. A payload copied into itself doubles each time.
@@ -90,7 +90,7 @@ def _words(operation: dict[str, Any]) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Word the cause without a quote of the payload, which the reader may not be allowed to see."""
+    """Describe the cause without quoting the payload, which the reader may not be allowed to see."""
     if isinstance(error, jsonpatch.JsonPatchTestFailed):
         return "the value there is not the one that the test names"
     if isinstance(error, jsonpatch.JsonPatchConflict | JsonPointerException | KeyError | IndexError):
@@ -213,12 +213,12 @@ def _check_operations(document: Any) -> None:
 
 
 def _check_storable(document: Any) -> None:
-    """Refuse NUL and half a surrogate pair, which jsonb does not have."""
+    """Refuse NUL and lone surrogates, which jsonb cannot store."""
     try:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:
-        raise InvalidArgument(f"patch holds what JSON text cannot: {error}", "patch") from error
+        raise InvalidArgument(f"patch has text that JSON cannot store: {error}", "patch") from error
     if len(text) > MAX_PATCH_BYTES:
         raise InvalidArgument(f"patch has {len(text):,} bytes: at most {MAX_PATCH_BYTES:,}", "patch")
     if b"\\u0000" in text:
-        raise InvalidArgument("patch holds a NUL character, which no payload may", "patch")
+        raise InvalidArgument("patch has a NUL character, which is not allowed in a payload", "patch")

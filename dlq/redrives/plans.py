@@ -167,7 +167,7 @@ def check_target(target_queue: str) -> None:
     """Refuse a queue that cannot take messages: unknown, closed, or one of dead letters."""
     queue = control.get_queue(target_queue)
     if queue.is_dead_letter_queue:
-        raise InvalidArgument(f"'{target_queue}' is a dead-letter queue: only what dies goes there", "target_queue")
+        raise InvalidArgument(f"'{target_queue}' is a dead-letter queue, which takes dead letters only", "target_queue")
     if queue.closed:
         raise QueueClosed(f"queue '{target_queue}' is closed: it accepts no messages")
     if queue.tenant.name == SYSTEM_TENANT:

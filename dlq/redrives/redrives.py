@@ -50,7 +50,7 @@ def run(
     confirmed: bool = True,
     **otherwise: Any,
 ) -> Redrive:
-    """Start the redrive that a plan describes, with some of its options `otherwise`.
+    """Start the redrive of a plan. `otherwise` replaces some options of the plan.
 
     A target that shows fields which are masked now is refused, unless the actor `may_reveal` them: rules may have
     changed since the plan. A large redrive must be `confirmed` by a typed word. One redrive of a plan runs at a time; a

@@ -45,7 +45,7 @@ def _share(job: Redrive, percent: int) -> StopRule:
 
 
 def _failed(job: Redrive) -> tuple[int, int]:
-    """Return the failures that count, and the messages of which they are a share."""
+    """Return (failures, messages), whose ratio the rule compares: of the current step, or of all known outcomes."""
     began = job.step_began
     of = job.settled - began.get("settled", 0) if job.step_limit is None else job.step_limit - began["moved"]
     return job.failed - began.get("failed", 0), of

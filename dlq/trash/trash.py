@@ -25,7 +25,7 @@ def hours() -> int:
 
 
 def trash_batch_of(job: Remover) -> int | None:
-    """Return the trash batch of a job, which its first batch opens; None when messages are removed for good."""
+    """Return the trash batch of a job, and open it if needed; None when messages are removed for good."""
     if job.trash_batch_id is None and job.trash_hours:
         job.trash_batch_id = bulk_verbs.open_trash_batch(job.trash_hours * 3600.0)
     return job.trash_batch_id

@@ -59,7 +59,7 @@ def set_by_environment() -> list[tuple[str, str]]:
 
 
 def send_test(channel: AlertChannel, *, actor: str, now: datetime | None = None) -> Attempt:
-    """Send a test to one channel at once, on or off, with one attempt; return the answer."""
+    """Send a test to one channel at once, even if it is off, with one attempt. Return the result."""
     now = now or timezone.now()
     with transaction.atomic():
         row = _row(channel, message_text.write_test(channel.name, actor, now), now + LEASE)

@@ -1,7 +1,7 @@
 """Receive alerts from Alertmanager: check each field, and keep one row for each (fingerprint, startsAt).
 
 Receiving a message twice changes nothing. The last message about an alert wins: Alertmanager sends the messages of one
-group in order. When messages are lost an alert stays visible rather than hidden.
+group in order. When messages are lost, an alert stays visible.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The alert rules, declared once: `dashboards/alerts/*.rules.yaml`, which Prometheus loads and this module reads.
 
 Signalbox's own evaluator takes name, severity, summary, durations and runbook from the same rules, so that pages show
-once what both report. `metrics.alerts.conditions` has the conditions.
+an alert once when both report it. `metrics.alerts.conditions` has the conditions.
 """
 
 from __future__ import annotations

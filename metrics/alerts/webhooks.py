@@ -149,7 +149,7 @@ _CLASSES: dict[str, type[http.client.HTTPConnection]] = {
 
 
 def _secured(plain: socket.socket, host: str) -> ssl.SSLSocket:
-    """Encrypt the connection; TLS checks the name although the connection was made to an address."""
+    """Encrypt the connection. TLS checks the host name, although the connection was made to an address."""
     return ssl.create_default_context().wrap_socket(plain, server_hostname=host)
 
 
@@ -167,7 +167,7 @@ def _cut_off_in_time(plain: socket.socket) -> Iterator[None]:
             yield
         finally:
             timer.cancel()
-            if passed.is_set():  # what was read until then may look like an answer
+            if passed.is_set():  # a part of an answer may look like a whole one
                 raise TimeoutError(f"no complete answer within {MAX_SECONDS:g} s")
 
 

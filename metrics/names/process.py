@@ -12,13 +12,13 @@ from signalbox import durations as process
 PROCESS_METRICS: tuple[Metric[None], ...] = (
     histogram(
         "publish_duration_seconds",
-        "What a send to the database took, of this process alone.",
+        "Duration of each send to the database, in this process.",
         lambda _: Spread(*process.PUBLISH.read()),
         bounds=process.BOUNDS,
     ),
     histogram(
         "receive_duration_seconds",
-        "What one look for messages took, of this process alone; the pauses of a long poll are not counted.",
+        "Duration of each request for messages, in this process, without the pauses of a long poll.",
         lambda _: Spread(*process.RECEIVE.read()),
         bounds=process.BOUNDS,
     ),

@@ -11,7 +11,7 @@ from queues.database.query import fetch
 WINDOW_SECONDS = 60.0
 MAX_LEASES = 10_000
 MAX_ACKS = 1_000
-"""The limit of ack calls that are read of one queue. With more, the rate is over the time of the newest ones."""
+"""The most ack calls of one queue that are read. If there are more, the rate covers the time of the newest ones."""
 
 Key = tuple[int, str]
 

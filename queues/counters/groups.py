@@ -1,8 +1,8 @@
 """Message groups of a queue, as lanes of the engine: their messages, and the messages that hold their permits.
 
 The engine knows a lane while it has messages or a limit of its own (`queues/sql/groups/_promote_lanes.sql`). A page of
-lanes is read by walking from lane to lane, however long they are; counters have the numbers of each
-(`queues/sql/groups/lane_counts.sql`).
+lanes is read by stepping from one lane to the next, without reading their messages; counters have the numbers of each
+lane (`queues/sql/groups/lane_counts.sql`).
 """
 
 from __future__ import annotations

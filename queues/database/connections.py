@@ -30,7 +30,7 @@ def dsn(using: str = DEFAULT_DB_ALIAS) -> str:
     wrapper = connections[using]
     if wrapper.connection is None and "EMBEDDED_HOME" in wrapper.settings_dict:
         wrapper.ensure_connection()  # starts the server
-        wrapper.close()  # and leaves no connection behind in a thread or process that has no other use for it
+        wrapper.close()  # this thread may not need the connection
     return _conninfo(wrapper)
 
 

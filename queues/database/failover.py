@@ -1,7 +1,7 @@
 """Several hosts with one primary: read the state of each, and fence former primaries that still take writes.
 
-A primary that comes back after its standby was promoted does not know of the promotion and goes on serving. Its
-epoch says which one it is (signalbox/connections/primary_selection.py). To fence it is to make its database
+A primary that comes back after its standby was promoted does not know of the promotion and continues to serve. Its
+lower epoch shows that it was replaced (signalbox/connections/primary_selection.py). To fence it is to make its database
 read-only and to end every session there: connections to several hosts then pass it over. The fence holds until the
 server is made a standby of the new primary. The audit of the new primary records who set it.
 """

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
+from django.db import InternalError, connection
+from django.db.backends.utils import CursorWrapper
 
 from queues.database.sql_names import rendered
 from queues.errors import translated
 
 QUERIES = Path(__file__).parents[1] / "queries"
+
+REPEATS = 3
+_DROPPED = re.compile("could not open relation with OID")
 
 Parameter = str | int | datetime | list[str] | list[int]
 
@@ -45,9 +50,24 @@ class Query:
 def fetch(statement: str, parameters: list[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
     """Run a statement on Django's connection and fetch its rows."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
+        _execute(cursor, statement, parameters)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
+
+
+def _execute(cursor: CursorWrapper, statement: str, parameters: list[Any] | dict[str, Any] | None) -> None:
+    """Run a statement. Repeat it, outside a transaction, if a sequence that it reads was dropped with its queue.
+
+    The rows that a statement sees are older than the sequences that it opens.
+    """
+    for _ in range(REPEATS):
+        try:
+            cursor.execute(statement, parameters)
+            return
+        except InternalError as error:
+            if connection.in_atomic_block or not _DROPPED.search(str(error)):
+                raise
+    cursor.execute(statement, parameters)
 
 
 def database_now() -> datetime:
@@ -65,7 +85,7 @@ def query_text(name: str) -> str:
 def named_rows(statement: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
     """Run a statement; return each row as values by the names of columns."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
+        _execute(cursor, statement, parameters)
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 

@@ -38,7 +38,7 @@ def connected(cell: Cell) -> Iterator[psycopg.Connection[Any]]:
 def visiting(cell: Cell) -> Iterator[None]:
     """Lead Django's connection of this thread to a cell: models and verbs are then those of that cell.
 
-    Refused in a transaction, which would stay behind in this cell.
+    Raises an error in a transaction, since the transaction would stay open in this cell.
     """
     here = db.connections[db.DEFAULT_DB_ALIAS]
     if here.in_atomic_block:

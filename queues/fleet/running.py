@@ -15,7 +15,7 @@ PAUSE_SECONDS = 0.2
 COPY_SECONDS = 5.0
 """The pause between two rounds in which every cell gets what is new in the directory."""
 SHARE = 10
-"""A look at a big queue takes long: the pause after it is this many times as long."""
+"""Reading a big queue takes long: the pause after it is this many times as long."""
 
 logger = logging.getLogger(__name__)
 

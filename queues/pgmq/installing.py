@@ -52,8 +52,8 @@ TYPES: Mapping[str, tuple[str, ...]] = {
 """The types of pgmq's results, with their columns in pgmq's order."""
 
 ID_STEP = 1_000_000
-"""Ids of messages go on at the next multiple of this number, one step above all that pgmq has given: old and new
-messages of a queue never share an id."""
+"""Message ids continue at a multiple of this number, more than one step above all ids that pgmq has given: an old and a
+new message of a queue never share an id."""
 
 Connection = psycopg.Connection[Any]
 
@@ -123,7 +123,7 @@ def _check_engine(connection: Connection) -> None:
 
 
 def _pass_old_ids(connection: Connection) -> None:
-    """Move the ids of messages on, so that an id of pgmq's names no message of ours."""
+    """Raise the next message id above all ids of pgmq, so that an id of pgmq never names a new message."""
     highest = max((_highest_id(connection, table) for (table,) in connection.execute(_OLD_TABLES)), default=0)
     if highest:
         target = (highest // ID_STEP + 2) * ID_STEP
@@ -146,7 +146,7 @@ def _highest_id(connection: Connection, table: str) -> int:
 
 
 def _release_from_extension(connection: Connection) -> None:
-    """Turn an extension into plain functions and tables: a dump would leave out what replaces the extension's own."""
+    """Turn an extension into plain functions and tables: a dump leaves out what belongs to an extension."""
     while member := connection.execute(_FIRST_MEMBER).fetchone():  # some take their types with them
         kind, identity = map(sql.SQL, member)
         connection.execute(sql.SQL("alter extension pgmq drop {} {}").format(kind, identity))
@@ -231,4 +231,5 @@ where p.pronamespace = 'pgmq'::regnamespace and {}
 _OURS = "f.ours"
 _FOREIGN = "not f.ours"
 _WITHOUT_EQUAL = "not f.ours and p.proname ~ '^(_?read_grouped|_?create_fifo_index|convert_archive)'"
-"""Functions of pgmq's that would go on reading its tables: a caller gets an error and not an empty answer."""
+"""Functions of pgmq without a replacement here. They are dropped, so that a caller gets an error and not an empty
+answer."""

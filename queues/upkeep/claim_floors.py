@@ -113,7 +113,7 @@ class FloorKeeper:
         if self._run("select signalbox.lower_floors(%s, %s)", self.token, bound):
             for name in ended:
                 del self.passed[name]
-            self._mark = None  # taken under the higher floors; begin again
+            self._mark = None  # the mark was taken under the higher floors
 
     def _may_advance(self, mark: _Mark, writers: set[str], now: float) -> bool:
         unknown_prepared = {name for name in writers if name.startswith(PREPARED)}

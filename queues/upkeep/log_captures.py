@@ -81,7 +81,7 @@ class LogCaptures:
         return now if is_all or not known else f"{known[-1].end_lsn >> 32:X}/{known[-1].end_lsn & 0xFFFFFFFF:X}"
 
     def _append_transaction(self, capture_id: int, one: Transaction, columns: Sequence[str]) -> None:
-        """Append the changes of one transaction; a truncation stands between those before and after it."""
+        """Append the changes of one transaction; a truncation is appended between the changes before and after it."""
         waiting: list[dict[str, object]] = []
 
         def flush() -> None:

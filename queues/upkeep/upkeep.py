@@ -45,12 +45,12 @@ ACTIVE_SECONDS = 10.0  # a queue is active for this long after its last change
 RECONNECT_SECONDS = 1.0
 BUCKET_SECONDS = 10  # of history
 MAX_PAUSE_SECONDS = 32.0  # of a step that keeps failing
-MAX_FLOOR_PAUSE_SECONDS = 1.0  # claims believe floors whose clock is younger than ten seconds
-PULSE_LOCK_TIMEOUT = "200ms"  # every step of the pulse waits behind the one that waits for a lock
+MAX_FLOOR_PAUSE_SECONDS = 1.0  # claims trust floors only if their clock is younger than ten seconds
+PULSE_LOCK_TIMEOUT = "200ms"  # a step that waits for a lock delays every other step of the pulse
 CHORES_LOCK_TIMEOUT = "2s"
 PULSE_STATEMENT_TIMEOUT = "5min"  # the first aggregation after days without upkeep takes minutes
 CHORES_STATEMENT_TIMEOUT = "1h"
-RECORD_BEFORE_END = 1.0  # seconds; chores may be late by a beat and what the others take
+RECORD_BEFORE_END = 1.0  # seconds; a chore may be late by one check and the time that other chores take
 
 
 @dataclass
@@ -163,7 +163,7 @@ class Rounds:
                 step.failures += 1
                 log.warning("upkeep step %s: %s", step.name, in_brief(error))
             except psycopg.errors.ReadOnlySqlTransaction:
-                raise  # a session goes on being read-only when the database no longer is
+                raise  # a session stays read-only after the database has become writable
             except psycopg.Error as error:
                 step.failures += 1
                 log.error("upkeep step %s failed: %s", step.name, in_brief(error))

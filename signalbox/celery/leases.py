@@ -128,7 +128,10 @@ class Leases:
         self._news.set()
 
     def put_off(self, handle: str, client: Client | None = None) -> None:
-        """Deliver a requeued message again, without a failure and any number of times."""
+        """Deliver a requeued message again, without a failure and any number of times.
+
+        With a client the message can be received when this returns, unless the database is lost.
+        """
         with self._lock:
             if self._held.pop(handle, None) is None:
                 return
@@ -280,7 +283,7 @@ class Leases:
                 chore.work(self._client)
 
     def _collect_abandoned(self) -> None:
-        abandoned = [self._abandoned.get_nowait() for _ in range(self._abandoned.qsize())]  # no other thread takes any
+        abandoned = [self._abandoned.get_nowait() for _ in range(self._abandoned.qsize())]  # only this thread gets
         self._abandoned_count -= len(abandoned)
         with self._lock:
             self._returns += [handle for handle in abandoned if self._held.pop(handle, None) is not None]

@@ -32,7 +32,7 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
 
 
 def subscribe(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Send each message of SOURCE to TARGET too, or pause or resume that. Exit status 3: it already is so."""
+    """Send each message of SOURCE to TARGET too, or pause or resume that. Exit status 3: nothing changed."""
     ends = {"source": args.source, "target": args.target}
     if args.pause or args.resume:
         changed = verbs.pause_subscription(args.source, args.target, args.pause)

@@ -42,7 +42,7 @@ class AsyncFleetClient(AsyncVerbs):
 
     A message with a group or deduplication id goes to the cell that takes its part of the queue, any other to one of
     the queue's cells. `receive` asks all of them in turn; a receipt handle names its cell. Cells that do not answer are
-    left out of a receive. Verbs of streams and lists of queues are those of the cell of the address.
+    left out of a receive. Verbs of streams and lists of queues use only the cell of the given address.
     """
 
     def __init__(self, seed: str, *, bodies: BodyStore | None = None, **connect_options: Any) -> None:

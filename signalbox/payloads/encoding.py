@@ -171,7 +171,7 @@ RESULT_BYTES = 65_536
 MAX_LEVELS = 128
 MAX_DIGITS = 1000
 _FIRST_LONG_NUMBER = 10**MAX_DIGITS
-#: A match begins at the first digit only: a search from each of 900 digits would read them 900 times.
+#: A match begins only at the first digit of a number: a search from each of 900 digits would be slow.
 _LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MAX_DIGITS + 1}}}")
 
 #: The most characters of a key that an error quotes.

@@ -146,7 +146,10 @@ class GroupWorker:
         return None
 
     def _is_given_up(self, verbs: Verbs, message: StreamMessage, error: Exception, attempt: int) -> bool:
-        """Send a message to the dead-letter queue after its last attempt; False if it is tried again."""
+        """Send a message to the dead-letter queue after its last attempt; False if it is tried again.
+
+        The deduplication id makes a repetition harmless: the offset is committed only later.
+        """
         if self.dead_letter_queue is None or (attempt < self.attempts and not isinstance(error, Reject)):
             return False
         place = {"stream": self.stream, "partition": message.partition, "position": message.position}

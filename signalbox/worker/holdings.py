@@ -1,4 +1,4 @@
-"""Holdings of a worker at each cell: leases, and outcomes to record. A silent cell delays no other cell's."""
+"""Holdings of a worker, by cell: leases, and outcomes to record. A silent cell does not delay the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from signalbox.worker.sources import Source
 
 
 class Holdings:
-    """The leases of a worker and their settlement, apart for each cell. A database or a server is one cell.
+    """The leases of a worker and their settlement, separately for each cell. A database or a server is one cell.
 
     `relieved` is called after each round of settlements; `spawn` starts a task whose failure ends the worker.
     """

@@ -60,7 +60,7 @@ class DatabaseSource:
             yield
 
     def cell_of(self, receipt_handle: str) -> str:
-        """The name of the cell that holds the lease; empty where there is one place alone."""
+        """The name of the cell that holds the lease; empty for one database or server."""
         return ""
 
     async def close(self) -> None:

@@ -43,7 +43,7 @@ def _known(login: SocialLogin) -> User | str:
     person = User.objects.select_for_update().get(pk=login.user.pk)
     held = held_by(login.claims)
     if not person.is_active:
-        return _refused(login, person.get_username(), "An administrator here has shut you out.")
+        return _refused(login, person.get_username(), "An administrator has deactivated your account here.")
     _give(person, held)
     if not held:
         return _refused(login, person.get_username(), _nothing())

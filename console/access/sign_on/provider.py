@@ -90,7 +90,7 @@ class Exchange(OpenIDConnectOAuth2Adapter):
         said = checked_token(identity, self.openid_config)
         subject = said["sub"]
         if not (isinstance(subject, str) and subject.isascii() and subject.isprintable() and subject.strip()):
-            raise Fault("the subject is no text of the standard's")
+            raise Fault("the subject is not printable ASCII text")
         if len(subject) > MAX_SUBJECT:
             raise Fault("the subject is too long")
         login = self.get_provider().sociallogin_from_response(request, {"id_token": said})
@@ -102,7 +102,7 @@ class Exchange(OpenIDConnectOAuth2Adapter):
             return {}
         more = self._fetch_user_info(access_token)
         if not isinstance(more, dict) or more.get("sub") != subject:
-            raise Fault("the provider's two answers are about different people")
+            raise Fault("the identity token and the user info have different subjects")
         return more
 
 

@@ -109,10 +109,10 @@ def _must_be_on() -> None:
 def arrive(request: HttpRequest, login: SocialLogin) -> HttpResponse:
     """Log the person in. Raises `Fault` for an answer to a login that this browser did not start."""
     if not provider.answers(login.said, login.state.get("nonce")):
-        raise Fault("the identity token answers another question")
+        raise Fault("the identity token belongs to another login")
     again = login.state.get("process") == AGAIN
     if again and login.user != request.user:  # this is not a login, so it has no audit row
-        return refuse(request, "You signed in as another person. Nothing was done, and you are here as you were.")
+        return refuse(request, "You signed in as another person. Nothing was changed, and you are still logged in.")
     admitted = admission.admit(login)
     if isinstance(admitted, str):
         if again:
@@ -178,5 +178,5 @@ class SignOnAdapter(DefaultSocialAccountAdapter):
         if error == AuthError.CANCELLED:
             raise ImmediateHttpResponse(refuse(request, "You did not sign in there."))
         why = str(exception) if isinstance(exception, Fault) else type(exception).__name__
-        logger.warning("A sign-on failed: %s", why if exception else "there is no such question")
+        logger.warning("A sign-on failed: %s", why if exception else "this browser did not start the login")
         raise ImmediateHttpResponse(fail(request, exception))

@@ -26,10 +26,10 @@ from signalbox.connections.connections import is_alive
 from signalbox.connections.unavailable import READ_ONLY, cause_of
 from signalbox.errors import translated
 
-# The wait for a free connection, after which the request is refused. It is half of our clients' timeout, so that
-# they receive the refusal before they give up.
+# Seconds to wait for a free connection before the request is refused. Half of the clients' timeout, so that clients
+# receive the refusal before they give up.
 BORROW_SECONDS = 5.0
-# Pauses between attempts double. This limit keeps them from lasting minutes beyond the end of a long outage.
+# The longest pause between attempts to connect. Pauses double, so without a limit they would outlast a long outage.
 RECONNECT_SECONDS = 5.0
 THREADS = 4  # for the control plane; each thread holds one Django connection while it works
 
@@ -90,14 +90,14 @@ def client() -> AsyncClient:
 
 
 async def run(call: Call[T]) -> T:
-    """Run the statement of a call for which clients have no verb."""
+    """Run a call that clients have no method for, and return its result."""
     with translated():
         async with pool().connection() as connection:
             return call.read(await (await connection.execute(call.sql, call.parameters)).fetchall())
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function that uses Django's connections in one of a few threads. It must not wait for messages."""
+    """Run a function that uses Django's connections, in one of THREADS threads. It must not wait for messages."""
     return await asyncio.get_running_loop().run_in_executor(_threads(), partial(_call, function, *args, **kwargs))
 
 
@@ -112,7 +112,7 @@ async def close() -> None:
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Refuse connections that a restart closed or that lead to a replaced server, without running a statement."""
+    """Raise OperationalError if a restart closed the connection or the server was replaced. Runs no statement."""
     if not is_alive(connection):
         raise psycopg.OperationalError("the server has closed this connection, or was replaced")
 

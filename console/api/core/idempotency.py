@@ -41,7 +41,7 @@ class Claim:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Return the parameters of the statements below. Two keys that share one of the 2^64 locks take turns."""
+        """Return the parameters of the statements below. `lock` is a 64-bit hash; keys with equal hashes take turns."""
         name = f"{self.api_key_id}:{self.idempotency_key}".encode()
         lock = int.from_bytes(hashlib.sha256(name).digest()[:8], signed=True)
         return {"api_key_id": self.api_key_id, "idempotency_key": self.idempotency_key, "lock": lock}

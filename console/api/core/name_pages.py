@@ -55,5 +55,5 @@ def name_in(cursor: str) -> str:
     except ValueError:
         name = ""
     if not name or cursor_of(name) != cursor or not name.isprintable():
-        raise Problem.of_field("cursor", "cursor is none that a page has given")
+        raise Problem.of_field("cursor", "cursor must be the nextCursor of a page of this list")
     return name

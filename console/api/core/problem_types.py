@@ -135,8 +135,8 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
     421: {
         "moved": _Words(
             "Another cell takes this message",
-            "The request had no effect. `cell` names the cell that takes it. Send it there, or after Retry-After "
-            "again while no cell takes it.",
+            "The request had no effect. Send it to the cell that `cell` names. While no cell takes the message, send "
+            "the request again after Retry-After.",
         ),
     },
     422: {

@@ -92,19 +92,19 @@ def problem_of(error: Exception) -> Problem:
         return Problem("invalid-argument", str(error), errors=[("filter", str(error))], **place)
     if (outage := outages.of(error)) is not None:
         stack = error if outage.is_ours else None
-        logger.warning("a request of the API found the database away: %s", in_brief(error), exc_info=stack)
+        logger.warning("an API request failed, the database is unavailable: %s", in_brief(error), exc_info=stack)
         return _of_outage(outage)
     return _unforeseen(error)
 
 
 def _unforeseen(error: Exception) -> Problem:
-    logger.error("a request of the API failed", exc_info=error)
+    logger.error("an API request failed", exc_info=error)
     return Problem("internal-error", "The server failed. The error was logged.")
 
 
 def _of_outage(outage: outages.Outage) -> Problem:
     """Convert an outage. Its `cause` names the outage; some causes prove that the request had no effect."""
-    done = "Nothing was done." if outage.nothing_done else "What was asked for may or may not have been done."
+    done = "Nothing was done." if outage.nothing_done else "The request may or may not have taken effect."
     return Problem(
         "database-away",
         f"{outage.title}. {done}",

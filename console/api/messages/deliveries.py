@@ -40,7 +40,7 @@ async def with_payloads(messages: Sequence[Message]) -> list[tuple[Message, Any]
 
 
 async def _readable(messages: Sequence[Message]) -> list[tuple[Message, Any]]:
-    """Return the messages whose large payload can be read; the others fail at once."""
+    """Return the messages with their payloads; a message whose large payload cannot be read gets a nack."""
     found = []
     for message in messages:
         try:
@@ -52,7 +52,7 @@ async def _readable(messages: Sequence[Message]) -> list[tuple[Message, Any]]:
 
 
 def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> str:
-    """Return the handle if it belongs to this queue. A handle of another queue is the problem not found."""
+    """Return the handle if it belongs to this queue. Raises `message-not-found` for a handle of another queue."""
     if not _HANDLE.fullmatch(handle):
         raise Problem.of_field(field, f"{field} is {handle[:80]!r}: this is not a receipt handle")
     if _queue_id(handle) != queue.queue_id:

@@ -105,11 +105,11 @@ class Batch(Shape):
 
 
 class Sent(Document):
-    """The queue and state of a sent message."""
+    """The id and the number of a sent message."""
 
     message_id: str = Field(examples=["msg_123"])
     sequence: int = Field(
-        examples=[123], description="Its number. In a FIFO queue it rises within each message group, in their order."
+        examples=[123], description="The message's number. In a FIFO queue it rises with the order in a message group."
     )
 
 
@@ -118,8 +118,8 @@ class SentAlone(Sent):
 
     group_waiting: int | None = Field(
         default=None,
-        description="With `countGroup`: messages that wait in its group, itself included. Null where the queue neither"
-        " orders nor limits the group.",
+        description="With `countGroup`: the number of messages that wait in the group, this one included. Null if the"
+        " queue has no order and no limit for groups.",
     )
 
 

@@ -42,7 +42,7 @@ def start(key: Key, queue: str, wanted: NewPurge) -> dict[str, Any]:
     if "dead" in wanted.states and not wanted.through_dead_letter_id:
         raise Problem.of_field("throughDeadLetterId", "throughDeadLetterId is required where states has dead")
     if seen.total > wanted.count:
-        detail = f"{queue} holds {seen.total} messages in these states by now, and {wanted.count} were looked at."
+        detail = f"{queue} now has {seen.total} messages in these states; the plan counted {wanted.count}."
         raise Problem("purge-outdated", detail, limit=wanted.count, actual=seen.total)
     bounds = Bounds(int(wanted.through_message_id.removeprefix("msg_")), wanted.through_dead_letter_id)
     told = {"actor": key.actor, "reason": wanted.reason, "limited": _is_limited(key)}

@@ -73,5 +73,5 @@ def changed(
 def number_of(name: str, prefix: str) -> int:
     """Return the number in the name of a job. Raises the problem `job-not-found` for a name of another form."""
     if not re.fullmatch(rf"{prefix}[0-9]{{1,18}}", name):
-        raise Problem("job-not-found", f"There is no job {name[:80]!r}: names are as in {prefix}12.")
+        raise Problem("job-not-found", f"There is no job {name[:80]!r}: names have the form {prefix}12.")
     return int(name.removeprefix(prefix))

@@ -31,7 +31,7 @@ def start(key: Key, queue: str, wanted: NewRedrive) -> dict[str, Any]:
     """Plan a redrive of a dead-letter queue and start it; above the threshold it waits for an approval."""
     holder = get_queue(queue)
     if not holder.is_dead_letter_queue:
-        raise Problem("no-dead-letter-queue", f"{queue!r} is no dead-letter queue: nothing in it is dead.")
+        raise Problem("no-dead-letter-queue", f"{queue!r} is not a dead-letter queue.")
     filter = reach.dead_letters_in(key, holder, wanted.filter)
     options = Options.with_canary(
         target_queue=wanted.target_queue,

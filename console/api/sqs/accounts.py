@@ -1,7 +1,7 @@
 """Accounts, addresses and ARNs: the names of queues in SQS.
 
-The account is made from the tenant's name, so that it needs no table and never changes. Names of queues are one list
-for all tenants, so a queue is found by its name, and the account is only compared.
+The account is a hash of the tenant's name, so that it needs no table and never changes. No two tenants have queues of
+one name, so a queue is found by its name, and the account is only compared.
 """
 
 from __future__ import annotations
@@ -57,6 +57,6 @@ class Arn:
 
 
 def read_arn(text: object) -> Arn | None:
-    """Parse the ARN of a queue; None if it is none."""
+    """Parse the ARN of a queue; None if the value is no ARN of a queue."""
     found = _ARN.fullmatch(text) if isinstance(text, str) else None
     return Arn(*found.groups()) if found else None

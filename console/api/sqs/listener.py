@@ -20,7 +20,7 @@ BACKLOG = 2_048
 
 
 class Listener(uvicorn.Server):
-    """A server beside the one that runs this process, which alone handles signals."""
+    """A second uvicorn server in this process. Only the first server handles signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -53,7 +53,7 @@ class SecondListener:
 
 
 def _socket(host: str, port: int) -> socket.socket:
-    """Bind the port for every process that has the same setting: the kernel shares connections out."""
+    """Bind the port, which other console processes may share: the kernel distributes connections among them."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

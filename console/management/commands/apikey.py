@@ -23,18 +23,18 @@ class Command(VerbCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        create = verbs.add_parser("create", help="make a key, and print it, once, as the last line")
-        create.add_argument("name", nargs="?", help="what its holder is called in lists and in the audit")
+        create = verbs.add_parser("create", help="create a key; the last line of the output is the key")
+        create.add_argument("name", nargs="?", help="name of the program that uses the key, for lists and the audit")
         create.add_argument(
             "--scopes",
             nargs="+",
             metavar="SCOPE",
-            help=f"{', '.join(SCOPES)}; * or all is all of them (default with --sqs: {','.join(SQS_SCOPES)})",
+            help=f"{', '.join(SCOPES)}; * or all: all of them (default with --sqs: {','.join(SQS_SCOPES)})",
         )
         create.add_argument("--sqs", action="store_true", help="a key that also signs requests to the SQS endpoint")
         create.add_argument("--json", action="store_true", help="print one JSON object")
         create.add_argument("--tenant", help="only queues of this tenant (default: of all)")
-        create.add_argument("--prefix", default="", help="only queues whose name begins so (default: all)")
+        create.add_argument("--prefix", default="", help="only queues whose name begins with this (default: all)")
         create.add_argument(
             "--expires", metavar="TIME", help="time until the key expires, such as 12h or 90d (default: never)"
         )
@@ -49,7 +49,7 @@ class Command(VerbCommand):
         revoke.add_argument("--reason", default="", help="kept in the audit")
 
     def sentence_of(self, error: SignalboxError) -> str:
-        """The refusal, behind the option that it is about."""
+        """Return the text of an error, with the name of its option in front."""
         field = getattr(error, "field", "name")
         return str(error) if field == "name" else f"--{field}: {error}"
 
@@ -84,14 +84,14 @@ class Command(VerbCommand):
     def _revoke(self, options: dict[str, Any]) -> None:
         row = keys.find(options["key"])
         if row is None:
-            raise CommandError(f"there is no API key {options['key']!r}: manage.py apikey list has them")
+            raise CommandError(f"there is no API key {options['key']!r}: manage.py apikey list shows all keys")
         if not keys.revoke(row.pk, actor=ACTOR, reason=options["reason"]):
             raise CommandError(f"nothing was changed: the API key {row.name} was revoked already")
         self.stdout.write(f"revoked {row.pk} {row.name}")
 
 
 def _name_and_scopes(options: dict[str, Any]) -> tuple[str, list[str]]:
-    """A name that stands behind the scopes is taken for one of them, so it is the last."""
+    """Return the name and the scopes. argparse reads a name after the scopes as the last scope."""
     name, scopes = options["name"], list(options["scopes"] or (SQS_SCOPES if options["sqs"] else ()))
     if not scopes:
         raise CommandError("--scopes is missing: manage.py apikey create NAME --scopes SCOPE,...")

@@ -23,9 +23,9 @@ class Command(VerbCommand):
         give.add_argument("person")
         give.add_argument("role", help=", ".join(ROLES))
         give.add_argument("--tenant", help="only queues of this tenant (default: of all)")
-        give.add_argument("--prefix", default="", help="only queues whose name begins so (default: all)")
+        give.add_argument("--prefix", default="", help="only queues whose name begins with this (default: all)")
         give.add_argument("--reason", default="", help="kept in the audit")
-        take = verbs.add_parser("take", help="take a grant away, by its number in the list")
+        take = verbs.add_parser("take", help="revoke a grant, by its number in the list")
         take.add_argument("grant_id", type=int, metavar="ID")
         take.add_argument("--reason", default="", help="kept in the audit")
         listed = verbs.add_parser("list", help="every grant, person by person")
@@ -42,7 +42,7 @@ class Command(VerbCommand):
     def _take(self, options: dict[str, Any]) -> None:
         taken = grants.take(options["grant_id"], actor=ACTOR, reason=options["reason"])
         if taken is None:
-            raise CommandError(f"there is no grant {options['grant_id']}: manage.py grant list has them")
+            raise CommandError(f"there is no grant {options['grant_id']}: manage.py grant list shows all grants")
         self.stdout.write(f"taken: {taken.person.get_username()} is no longer {taken}")
 
     def _list(self, options: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""manage.py maintenance on | off | status: hold the whole installation still, from a terminal."""
+"""manage.py maintenance on | off | status: pause changes and delivery in the whole installation, from a terminal."""
 
 import json
 from argparse import ArgumentParser
@@ -15,19 +15,19 @@ from queues.models import Maintenance
 
 
 class Command(VerbCommand):
-    help = "Hold the installation still: only administrators can make changes, and no messages are handed out."
+    help = "Pause the installation: only administrators can make changes, and no messages are delivered."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         on = verbs.add_parser("on", help="begin maintenance, or change its reason and end")
-        on.add_argument("--reason", required=True, help="everybody reads it on every page")
-        on.add_argument("--until", metavar="TIME", help="announced for so long, as 30m or 2h (default: open)")
-        on.add_argument("--hand-out", action="store_true", help="go on handing out messages")
+        on.add_argument("--reason", required=True, help="shown on every page")
+        on.add_argument("--until", metavar="TIME", help="expected duration, such as 30m or 2h (default: unknown)")
+        on.add_argument("--hand-out", action="store_true", help="keep delivering messages")
         on.add_argument("--refuse-sends", action="store_true", help="refuse sends as well")
         on.add_argument("--dry-run", action="store_true", help="print the effects, and change nothing")
         off = verbs.add_parser("off", help="end maintenance: every queue returns to its previous state")
         off.add_argument("--reason", default="", help="kept in the audit")
-        verbs.add_parser("status", help="whether it is on").add_argument("--json", action="store_true")
+        verbs.add_parser("status", help="print whether maintenance is on").add_argument("--json", action="store_true")
 
     def _on(self, options: dict[str, Any]) -> None:
         try:

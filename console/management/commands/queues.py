@@ -14,16 +14,16 @@ from queues.settings import SETTINGS
 
 
 class Command(VerbCommand):
-    help = "List queues with their numbers, make one, show one with its settings, or keep all as a file."
+    help = "List queues with their numbers, create one, show one with its settings, or manage all by a file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         verbs.add_parser("list", help="every queue with depth, age and rates").add_argument(
             "--json", action="store_true"
         )
-        create = verbs.add_parser("create", help="make a queue, or find it with equal settings")
+        create = verbs.add_parser("create", help="create a queue; a queue that exists with equal settings is kept")
         create.add_argument("name")
-        create.add_argument("--tenant", help="who it belongs to (default: the tenant 'default')")
+        create.add_argument("--tenant", help="the owner of the queue (default: the tenant 'default')")
         create.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=", ".join(SETTINGS))
         show = verbs.add_parser("show", help="one queue: numbers and settings")
         show.add_argument("name")

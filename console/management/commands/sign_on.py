@@ -1,4 +1,4 @@
-"""manage.py sign_on: say which account of here is whose at the provider."""
+"""manage.py sign_on: link a person of the console to an account at the sign-on provider, or unlink them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from queues.errors import InvalidArgument
 
 
 class Command(OwnCommand):
-    help = "Links an account of before to a person at the provider of OIDC_ISSUER, or ends that."
+    help = "Link an existing person to an account at the provider of OIDC_ISSUER, or unlink the person."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parts = parser.add_subparsers(dest="verb", required=True)
-        link = parts.add_parser("link", help="the person with this subject there comes in as this person")
-        link.add_argument("name", help="the name here")
-        link.add_argument("subject", help="the claim sub, as the provider and the audit's refusals have it")
-        unlink = parts.add_parser("unlink", help="no person there is this person any more")
-        unlink.add_argument("name", help="the name here")
+        link = parts.add_parser("link", help="the account with this subject logs in as this person")
+        link.add_argument("name", help="user name in the console")
+        link.add_argument("subject", help="the claim sub of the account, which the audit shows with a refused login")
+        unlink = parts.add_parser("unlink", help="no account at the provider logs in as this person any more")
+        unlink.add_argument("name", help="user name in the console")
 
     def handle(self, *args: Any, verb: str, name: str, subject: str = "", **options: Any) -> None:
         person = User.objects.filter(username=name).first()
@@ -31,7 +31,7 @@ class Command(OwnCommand):
             raise CommandError(f"There is no person called {name}.")
         if verb == "unlink":
             removed = admission.unlink(person, actor="manage.py")
-            ended = sessions.end_sessions(person)  # the person who came in by the link may be another one
+            ended = sessions.end_sessions(person)  # another person may have logged in by the link
             told = f"{name} {'is not linked to an account any more' if removed else 'was not linked to an account'}"
             self.stdout.write(f"{told}; {plural(ended, 'session')} ended.")
             return

@@ -15,10 +15,10 @@ class Command(VerbCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         verbs.add_parser("list", help="every stream with its tenant, partitions and groups")
-        rename = verbs.add_parser("rename", help="give a stream another name; the old one is refused at once")
+        rename = verbs.add_parser("rename", help="rename a stream; the old name stops working at once")
         rename.add_argument("name")
         rename.add_argument("new_name")
-        delete = verbs.add_parser("delete", help="delete a closed stream with its messages and groups, for good")
+        delete = verbs.add_parser("delete", help="permanently delete a closed stream with its messages and groups")
         delete.add_argument("name")
         for changing in (rename, delete):
             changing.add_argument("--check", action="store_true", help="show the changes without making them")

@@ -14,12 +14,12 @@ from queues.commands import OwnCommand
 
 
 class Command(OwnCommand):
-    help = "Lets a name that is locked after too many wrong passwords try again at once, from everywhere."
+    help = "Unlock a name after too many wrong passwords, so that the person can try again at once, from everywhere."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the name that the person logs in with")
         parser.add_argument(
-            "--second-factor", action="store_true", help="also forget their device; a new one may follow"
+            "--second-factor", action="store_true", help="also remove the second factor; the person can set up another"
         )
 
     def handle(self, *args: Any, name: str, second_factor: bool = False, **options: Any) -> None:
@@ -31,6 +31,6 @@ class Command(OwnCommand):
         if person is None:
             raise CommandError(f"There is no person called {name}.")
         had_device = factors.remove(person, actor="manage.py")
-        ended = sessions.end_sessions(person)  # the device that is gone may hold one
+        ended = sessions.end_sessions(person)  # a lost device may have an open session
         told = f"{name} {'needs no code any more' if had_device else 'had no second factor'}"
         self.stdout.write(f"{told}; {plural(ended, 'session')} ended.")

@@ -37,7 +37,7 @@ class Command(OwnCommand):
                 return
             options.setdefault("bodies", "queues.bodies:store")
             workers = workers_of(dsn(), options, environment=_environment(options))
-            connections.close_all()  # the worker has its own, and its children have theirs
+            connections.close_all()  # the worker and its child processes open their own
             run(workers)
         except SignalboxError as error:
             raise CommandError(str(error)) from error
@@ -48,7 +48,7 @@ def _environment(options: dict[str, Any]) -> str:
 
 
 def in_django_once(load_handler: Callable[[], Handler]) -> Handler:
-    """Set Django up as `in_django` does, and handle each message once: in a transaction that enters it in the inbox."""
+    """Set Django up as `in_django` does, and handle each message once: the same transaction records it in the inbox."""
 
     def load_once() -> Handler:
         handler = load_handler()
@@ -65,7 +65,7 @@ def in_django_once(load_handler: Callable[[], Handler]) -> Handler:
 
 
 def in_django(load_handler: Callable[[], Handler]) -> Handler:
-    """Set Django up in a child process; around each message, treat connections as Django does around a request."""
+    """Set Django up in a child process. Before and after each message, close stale connections, as for a request."""
     django.setup()
     handler = load_handler()
 
@@ -89,6 +89,6 @@ def in_django(load_handler: Callable[[], Handler]) -> Handler:
 
 
 def _refresh() -> None:
-    """Drop connections that are broken or too old, and the queries that DEBUG remembers."""
+    """Close connections that are broken or too old, and forget the queries that DEBUG recorded."""
     close_old_connections()
     reset_queries()

@@ -1,7 +1,7 @@
-"""Outages of the database, for people and programs: a title, what to do about it, when to come back.
+"""Outages of the database, for people and programs: a title, advice, and the seconds until a new attempt.
 
-Read from the error that ended a request, without a query. Shows nothing that the error says: an address, a name of a
-role and whatever else it has is for the log.
+The outage is found from the error that ended a request, without a query. The text of the error goes only to the log,
+because it may contain an address or the name of a role.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from queues.database.embedded import EmbeddedPostgresError
 from signalbox.connections.unavailable import BY_SLUG, CONNECTION_LOST, cause_of
 from signalbox.logs import in_brief
 
-SOON, LATER = 2, 10  # seconds; for what heals by itself, and for what an operator has to see to
+SOON, LATER = 2, 10  # seconds: for outages that end by themselves, and for outages that an operator must end
 
 
 @dataclass(frozen=True)
 class Outage:
-    """One kind of trouble: `title` is a sentence without its full stop, `advice` what an operator does about it."""
+    """One kind of outage: `title` is a sentence without a full stop, `advice` says what an operator can do."""
 
     slug: str
     title: str
@@ -29,7 +29,7 @@ class Outage:
     nothing_done: bool = True
     retry_seconds: int = LATER
     is_ours: bool = False
-    """It may be a fault of this code as well: the log keeps where it came from."""
+    """Whether the cause may be an error of this code, so that the log keeps the stack."""
 
 
 def _of_cause(slug: str, advice: str, retry_seconds: int = LATER) -> Outage:
@@ -45,42 +45,43 @@ _ALL = (
     ),
     _of_cause(
         "too-many-connections",
-        "Look in pg_stat_activity for who holds them; max_connections is how many there are.",
+        "Look in pg_stat_activity for the sessions that hold connections. The limit is max_connections.",
         SOON,
     ),
     _of_cause(
         "starting",
-        "It takes connections when it is done: its log says how far it is. After a crash that may take minutes.",
+        "The server accepts connections when it has started. Its log shows the progress; after a crash, this may take"
+        " minutes.",
         SOON,
     ),
     Outage(
         "login-refused",
         "The database refuses the console's login",
-        "Role, password and database are those of DATABASE_URL; pg_hba.conf says who may come from where.",
+        "Check the role, password and database in DATABASE_URL, and whether pg_hba.conf allows this login.",
     ),
     _of_cause(
-        "connection-lost", "A restart, a failover or a network that broke: the next request makes a new one.", SOON
+        "connection-lost", "A restart, a failover or a network error. The next request opens a new connection.", SOON
     ),
     _of_cause(
         "read-only",
-        "It is a standby, or default_transaction_read_only is on. Pages that only show something go on; nothing can be"
-        " sent, received or changed.",
+        "The server is a standby, or default_transaction_read_only is on. Pages show current data; nothing can be sent,"
+        " received or changed.",
     ),
     _of_cause(
         "disk-full",
-        "Make room where its data, a tablespace or pg_wal is; df on its host says which. Never delete files of"
-        " PostgreSQL by hand.",
+        "Free space on the disk of its data, tablespaces or pg_wal; df on its host shows which is full. Never delete"
+        " files of PostgreSQL by hand.",
     ),
-    _of_cause("out-of-resources", "The log of PostgreSQL says what it lacked."),
+    _of_cause("out-of-resources", "The log of PostgreSQL says which resource was exhausted."),
     Outage(
         "statement-timeout",
         "The database took too long",
-        "The statement was cancelled. Ask for less, or look in pg_stat_activity for what keeps it busy.",
+        "The statement was cancelled. Ask for less, or look in pg_stat_activity for statements that keep it busy.",
     ),
     Outage(
         "lock-timeout",
         "The database was busy with the same rows",
-        "Another transaction held a lock for too long. Look in pg_stat_activity for which, and try again.",
+        "Another transaction held a lock for too long. Look for it in pg_stat_activity, and try again.",
         retry_seconds=SOON,
     ),
     Outage("conflict", "Two changes met in the database", "Try again.", retry_seconds=SOON),
@@ -97,7 +98,7 @@ _ALL = (
     ),
 )
 OUTAGES = {outage.slug: outage for outage in _ALL}
-"""By slug."""
+"""All outages by slug."""
 
 _BY_SQLSTATE = {
     "57014": "statement-timeout",
@@ -111,7 +112,7 @@ _BY_SQLSTATE = {
 
 
 def of(error: BaseException | None) -> Outage | None:
-    """The trouble with the database that this error tells of; None when it is about something else."""
+    """Return the outage that caused this error; None if the error has another cause."""
     cause = cause_of(error)
     if cause is not None:
         return OUTAGES[cause.slug]
@@ -125,7 +126,7 @@ def of(error: BaseException | None) -> Outage | None:
 
 
 class InBrief(logging.Filter):
-    """Shortens the log of a request that found the database away to a line without a stack: there will be many."""
+    """Log filter that shortens the error of an outage to one line without a stack, because there will be many."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None

@@ -71,12 +71,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _show(request: HttpRequest, status: int, title: str, *words: str, sends: bool = True) -> HttpResponse:
-    """Answer with an error that the database has no part in: people who are logged in see it inside the console.
+    """Answer with an error other than an outage: people who are logged in see the error inside the console.
 
     `sends` is false for a form that another site may have sent.
     """
     context: dict[str, Any] = {"title": title, "status": status, "words": words}
-    user = getattr(request, "user", None)  # missing where a middleware refused the request
+    user = getattr(request, "user", None)  # missing if an early middleware refused the request
     if user is not None and user.is_authenticated:
         context["kept"] = kept_forms.refused(request) if sends and status != 400 else None  # 400: it cannot be read
         return render_form(request, "errors/inside.html", context | {"page": sidebar.nearest_page(request)}, status)

@@ -38,7 +38,7 @@ def redirect_back(request: HttpRequest, form: forms.Form, address: str) -> HttpR
 
 
 def show(request: HttpRequest, form: forms.Form, *, title: str, verb: str, page: str) -> HttpResponse:
-    """Show a refused form on a page for itself: its fields as they were typed, the verb, and a link to its page."""
+    """Show a refused form on a page of its own: the typed values, a button with the verb, and a link to `page`."""
     context = {"title": title, "form": form, "verb": verb, "back_url": page, "action": request.path}
     return render_form(request, "components/refused_form.html", context)
 
@@ -46,7 +46,7 @@ def show(request: HttpRequest, form: forms.Form, *, title: str, verb: str, page:
 def restore(request: HttpRequest, kind: type[AnyForm], initial: Mapping[str, Any] | None = None) -> AnyForm | None:
     """Return the refused form of this kind, once; None if no such form was refused on this page.
 
-    `initial` has the values as they are now, for the hidden copies of a form that detects changes by others.
+    `initial` has the present values, for the hidden copies in a form that detects changes by others.
     """
     kept = request.session.get(KEY) or {}
     if request.headers.get("HX-Request") or (kept.get("form"), kept.get("page")) != (kind.__name__, request.path):

@@ -28,7 +28,7 @@ class ReviewedForm(forms.Form):
 
     settings: Mapping[str, Setting]
     before: Mapping[str, Any]
-    """The values as they are now."""
+    """The present values of the settings."""
 
     def changes(self) -> dict[str, Any]:
         """Return the valid settings that differ from the values that were shown; an empty text is null."""
@@ -36,7 +36,7 @@ class ReviewedForm(forms.Form):
         return {name: self.cleaned_data[name] if self.cleaned_data[name] != "" else None for name in names}
 
     def shown(self, name: str) -> Any:
-        """Return the value of a setting that the page showed; the value of now if the form does not say."""
+        """Return the value of a setting that the page showed; the present value if the form does not have it."""
         field = self.fields[name]
         text = field.hidden_widget().value_from_datadict(self.data, self.files, self.add_initial_prefix(name))
         try:
@@ -53,7 +53,7 @@ class ReviewedForm(forms.Form):
 
 @dataclass(frozen=True)
 class Conflict:
-    """A change by another person after the form was opened: in words, and when, if the audit knows."""
+    """A change by another person after the form was opened: in words, with its time if the audit has the change."""
 
     words: str
     at: datetime | None = None
@@ -86,11 +86,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Review:
-    """All changes of a form against the settings as they are now."""
+    """All differences between a form and the present settings."""
 
     lines: list[Line]
     digest: str
-    """Identifies the reviewed values: other values, or a change by another person, need another review."""
+    """Hash of the reviewed values. Other values, or a change by another person, need another review."""
     warnings: Iterable[str] = ()
     mistake: str = ""
 
@@ -109,7 +109,7 @@ class Review:
         return not self.lines or (is_seen and not any(line.is_undecided for line in self.lines))
 
     def after(self, data: Mapping[str, Any]) -> Review:
-        """Return the review to show after a form that does not confirm it; it says what is missing."""
+        """Return the review to show again if the form does not confirm it. Its `mistake` says what is missing."""
         labels = [line.label for line in self.lines if line.is_undecided]
         if data.get("reviewed") != self.digest or not labels:
             return self

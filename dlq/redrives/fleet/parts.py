@@ -1,8 +1,8 @@
 """Plan, run, pause, resume, cancel and watch the parts of a redrive over cells.
 
-Each part is an ordinary redrive of its cell, whose worker runs it: it goes on while every other cell is down. The row
-here names the plans only, and which redrive a plan has is read in its cell. So a run that was killed between two cells
-is completed by running it again.
+Each part is an ordinary redrive of its cell, whose worker runs it: it continues while other cells are down. The row
+of the redrive over cells names only the plans. The redrive of a plan is read in its cell, so a run that was killed
+between two cells is completed by running it again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from signalbox.logs import in_brief
 
 MAX_AT_ONCE = 16
 TURN_SECONDS = 1.0
-"""The time for which a part runs in the foreground before the next part has its turn."""
+"""The seconds for which a part runs in the foreground before the next part continues."""
 PAUSE_SECONDS = 0.2
 OUTAGES = (Error, psycopg.Error, Unavailable)
 #: Parts that a further run starts: the other messages of the plan are still dead letters.

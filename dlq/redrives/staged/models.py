@@ -26,7 +26,7 @@ class Staging(models.Model):
     until = models.DateTimeField(null=True)
     run_id = models.BigIntegerField(null=True)  # the pipeline's run that staged it
     rows = models.BigIntegerField(db_default=0)
-    bytes = models.BigIntegerField(db_default=0)  # of payloads and attributes, as they are staged
+    bytes = models.BigIntegerField(db_default=0)  # bytes of payloads and attributes in the set
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)  # the time after which the set is deleted
 

@@ -59,7 +59,7 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
     with spans.moved(job.target_queue or "", _traceparents(job, going)):
         sent, kept, refusal = _send(job, going, payloads)
     if refusal and refusal.retry_after is None and not sent and not kept:
-        left["quota"] += 1  # the first of them alone is too large for the limit
+        left["quota"] += 1  # the first message alone exceeds the limit
         return Moved(0, +left, going[1:])
     answered = set(sent) | set(kept)
     left.update(kept.values())

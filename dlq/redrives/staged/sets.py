@@ -29,7 +29,7 @@ CLEARED_AT_ONCE = 10_000
 
 
 class StagingLost(SignalboxError):  # noqa: N818 - as in queues.errors
-    """The staged messages are not those that were chosen, so none of them is used."""
+    """The staged messages differ from the selected ones, so none of them is used."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from (
   left join signalbox.tenant t on t.tenant_id = q.tenant_id
   where s.txid >= (select current_setting('pipeline.low')::bigint)
     and s.txid < (select current_setting('pipeline.high')::bigint)
-  offset 0 -- names are put beside an ack, not beside each of its messages
+  offset 0 -- names are joined once for an ack, not once for each of its messages
 ) s
 cross join lateral unnest(
   s.message_ids, s.receive_counts, s.work_ms, s.results

@@ -1,5 +1,5 @@
--- Why a redrive left these dead letters: how many have a deduplication id and would go to a queue in which messages hold
--- theirs, and how many belong to a part of a queue that another cell takes.
+-- Why a redrive left these dead letters: how many have a deduplication id and would go to a queue in which messages
+-- hold their ids, and how many belong to a part of a queue that another cell takes.
 select
   count(*) filter (where q.dedup_scope = 'in_flight' and d.deduplication_id is not null),
   count(*) filter (

@@ -1,7 +1,7 @@
 -- History of a minute, ten minutes and an hour ago: the newest row before each, which holds until the next one, or the
--- oldest row where history is shorter. Three probes for each queue. Index: queue_history_pkey. The age is that of the
--- row; or the requested age, where the queue was idle since the row. Without a later row upkeep may be silent, and the
--- age is that of the row.
+-- oldest row where history is shorter. Three probes for each queue. Index: queue_history_pkey. The age is the requested
+-- one if the queue was idle since the row; otherwise it is the age of the row. Without a later row upkeep may be
+-- silent: then it is the age of the row too.
 select m.queue_id, m.seconds, m.age,
   coalesce(
     greatest(date_part('epoch', statement_timestamp() - m.age * interval '1 second' - m.oldest_visible_at), 0), 0

@@ -1,4 +1,4 @@
--- Erasure walks messages of streams.
+-- Messages of streams, for the search of an erasure.
 select array[t.stream_id, t.partition, t.position], null::int, t.position, t.payload, t.attributes,
   null::bytea, t.appended_at
 from signalbox.stream_message t

@@ -1,5 +1,5 @@
--- Rows of a table by their keys, locked against changes until the commit; without those that a writer holds where
--- p_skip, and without those that are gone. Index: that of the key.
+-- Rows of a table by their keys, locked against changes until the commit. Rows that are gone are left out, and with
+-- p_skip also rows that a writer holds. Index: that of the key.
 create or replace function signalbox._lock_rows(p_table regclass, p_key text[], p_keys jsonb[], p_skip boolean)
 returns jsonb[]
 language plpgsql

@@ -50,5 +50,5 @@ begin
   return greatest(cardinality(v_rows), 1);
 exception
   when lock_not_available then
-    return 0; -- a writer holds the row: the next round
+    return 0; -- a writer holds the row: tried again in the next round
 end $$;

@@ -1,5 +1,5 @@
--- floor_time(floor): the time at which a claim starts to look. No live ticket is older, and none can still appear
--- below. A floor is trusted only while upkeep is alive (its clock is less than 10 seconds old). Otherwise every claim
+-- floor_time(floor): the time at which a claim starts to look. No live ticket is older, and no older one can still
+-- appear. A floor is trusted only while upkeep is alive (its clock is less than 10 seconds old). Otherwise every claim
 -- starts at the first ticket, so that delivery never depends on upkeep. Inlined by the planner.
 create or replace function signalbox.floor_time(p_floor regclass) returns timestamptz
 language sql volatile

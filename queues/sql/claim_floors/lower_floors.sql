@@ -1,5 +1,6 @@
--- lower_floors(token, bound): lower every claim floor above the bound to it, once. A writer that was skipped because it
--- stayed open too long has ended, and its tickets lie above the bound; the next advance_floor finds them.
+-- lower_floors(token, bound): set every claim floor that is above the bound to the bound, once. A writer that was
+-- skipped because it stayed open too long has ended, and its tickets lie above the bound; the next advance_floor finds
+-- them.
 create or replace function signalbox.lower_floors(token uuid, bound bigint) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

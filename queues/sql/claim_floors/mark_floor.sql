@@ -18,7 +18,7 @@ begin
     coalesce(pg_sequence_last_value('signalbox.clock'::regclass), 0)
   ));
   if pg_sequence_last_value('signalbox.place'::regclass) > pg_sequence_last_value('signalbox.place_mark'::regclass) then
-    perform setval('signalbox.place_mark', pg_sequence_last_value('signalbox.place'::regclass)); -- likewise for places
+    perform setval('signalbox.place_mark', pg_sequence_last_value('signalbox.place'::regclass)); -- the same for places
   end if;
   return query select v_mark, signalbox.ticket_writers();
 end $$;

@@ -1,5 +1,5 @@
--- This statement's snapshot, with the aggregating transaction among those that it does not cover: that one sees its own
--- deltas and may write more, so they are left to a later aggregation.
+-- The snapshot of this statement, which does not cover the aggregating transaction itself: that transaction may still
+-- write deltas, so all its deltas are left to a later aggregation.
 create or replace function signalbox._aggregation_snapshot() returns pg_snapshot
 language sql stable
 set search_path = pg_catalog, pg_temp

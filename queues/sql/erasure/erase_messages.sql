@@ -51,7 +51,7 @@ begin
     perform signalbox._refuse('message_ids', 'must have from 1 to 1000 ids');
   end if;
 
-  -- One statement, hence one moment: each message stands in one place.
+  -- One statement has one snapshot, in which each message is in one place.
   select array_agg(s.id order by s.id), array_agg(s.state order by s.id),
     array_agg(s.id) filter (where s.state in ('pending', 'failed')),
     array_agg(s.id) filter (where s.state not in ('pending', 'failed', 'processing')),

@@ -1,4 +1,4 @@
--- How a message ended that is in the log and in no table of live messages except, perhaps, ready.
+-- How a message ended. The message is in the log, and in no table of live messages except, perhaps, ready.
 create or replace function signalbox._ending_of(p_queue_id integer, p_message_id bigint, p_sent_at timestamptz)
 returns table (queue_id integer, status text, outcome text, receive_count int, settled_at timestamptz, result jsonb)
 language plpgsql stable

@@ -1,4 +1,5 @@
--- Hold a name that is not taken, and that no open transaction takes. False otherwise; never waits.
+-- Hold a queue's name until the transaction ends. Returns false if the name is taken, or an open transaction holds it;
+-- never waits.
 create or replace function signalbox._try_new_name(p_name text) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
 -- announce_consumer(queue, consumer, details): report who is receiving and with what (host, pid, concurrency, version).
--- Workers call it every 10 seconds; a consumer unseen for 60 seconds no longer counts. Never waits: where another
--- transaction writes the same consumer, its row stands (as in _see_consumer).
+-- Workers call it every 10 seconds; a consumer unseen for 60 seconds no longer counts. Never waits: a row that another
+-- transaction is writing is left alone (as in _see_consumer).
 create or replace function signalbox.announce_consumer(queue text, consumer text, details jsonb default '{}')
 returns void
 language plpgsql

@@ -1,8 +1,8 @@
 -- notice_promotion(): notice that this server is another than the one that served this database before, promoted or
--- restored. Its epoch (PostgreSQL's timeline) is new then, and ids that the former server handed out after the last
--- replicated commit must not be used again: ids continue far beyond any that it may have drawn, and reads of consumer
--- groups that are not committed can no longer be committed. Admission counters that did not survive the promotion are
--- made again.
+-- restored. The epoch (PostgreSQL's timeline) of such a server is new, and ids that the former server handed out after
+-- the last replicated commit must not be used again: ids continue far beyond any that it may have drawn, and reads of
+-- consumer groups that are not committed can no longer be committed. Admission counters that did not survive the
+-- promotion are made again.
 -- Returns the epoch when it is new, null when it is known or another session is noticing it. Upkeep calls it when it
 -- connects and at intervals; one probe of the primary key. Locks the partitions of consumer groups briefly.
 create or replace function signalbox.notice_promotion() returns integer

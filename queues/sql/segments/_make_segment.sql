@@ -1,7 +1,7 @@
 -- Make a segment of the log. One caller makes it, the others wait for that one. The table is built separately and
--- attached, so that no reader or sender of the log is in the way. Runs with the owner's rights, since only the owner
--- may attach it: a sender must not fail while no upkeep runs. A role that does not own the log gets no segment further
--- ahead than the ids that are drawn.
+-- attached, so that it need not wait for readers and senders of the log. Runs with the owner's rights, since only the
+-- owner may attach it: a sender must not fail while no upkeep runs. A role that does not own the log gets no segment
+-- further ahead than the ids that are drawn.
 create or replace function signalbox._make_segment(p_number bigint) returns boolean
 language plpgsql
 security definer

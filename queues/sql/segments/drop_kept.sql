@@ -1,6 +1,6 @@
 -- drop_kept(): delete bodies that were kept beyond their segment and that no live message needs, five thousand a call.
--- Reads all tickets once, since ready has no index on the message: call it rarely, and not beside the claim floors.
--- Returns how many.
+-- Reads all tickets once, since ready has no index on the message: call it rarely, and not in the loop that moves the
+-- claim floors. Returns how many.
 create or replace function signalbox.drop_kept() returns bigint
 language plpgsql
 set enable_nestloop = off

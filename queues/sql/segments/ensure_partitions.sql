@@ -27,7 +27,7 @@ begin
       end if;
     exception
       when lock_not_available then
-        exit; -- a sender that found none makes it in a transaction that is open: the next call comes in time
+        exit; -- a sender makes it in an open transaction: the next call is early enough
     end;
   end loop;
   -- Also segments that were skipped or filled between two calls: otherwise they are never sealed and dropped.

@@ -3,8 +3,8 @@
 -- which it is due, or null when the message is not scheduled in this queue, or another transaction is moving it.
 -- The message stays scheduled, so no counter changes. Its new time is never below the claim floor of what is
 -- scheduled, as with send: it is computed while this statement holds a writer's lock on the table. SKIP LOCKED: a
--- promotion that has the message goes first, and one that comes later passes over it until this transaction ends.
--- While signalbox.clock is ahead of the wall clock, it is due when the wall clock gets there (reset_clock).
+-- promotion that holds the message goes first; a later promotion skips the message until this transaction ends. While
+-- signalbox.clock is ahead of the wall clock, it is due when the wall clock gets there (reset_clock).
 -- Index: scheduled_message.
 create or replace function signalbox.reschedule(queue text, message_id bigint, due timestamptz) returns timestamptz
 language plpgsql

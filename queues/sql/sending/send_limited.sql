@@ -1,8 +1,7 @@
--- send_limited(queue, payload, expires_at, max_receives, ...): send one message with limits of its own, as send does
--- the others. It is not delivered after expires_at, which is at most a year from now and not before its delay ends:
--- from then on it counts as expired. It is a dead letter after max_receives deliveries (1 to 1000), in place of the
--- queue's number. Null: no such limit. The other arguments are those of send. Copies that subscriptions send have no
--- limits.
+-- send_limited(queue, payload, expires_at, max_receives, ...): send one message as send does, with limits of its own.
+-- It is not delivered after expires_at, which is at most a year from now and not before its delay ends: from then on it
+-- counts as expired. It is a dead letter after max_receives deliveries (1 to 1000), in place of the queue's number.
+-- Null: no such limit. The other arguments are those of send. Copies that subscriptions send have no limits.
 create or replace function signalbox.send_limited(
   queue text,
   payload jsonb,

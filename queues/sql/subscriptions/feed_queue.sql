@@ -13,5 +13,5 @@ exception
   when sqlstate 'SB429' or sqlstate 'SB421' or sqlstate 'SB423' or sqlstate 'SB413' or sqlstate 'SB503' then
     return 0; -- full, closed, too small for this one, or under maintenance that refuses sends: the group's lag shows it
   when sqlstate 'SB000' or lock_not_available or deadlock_detected then
-    return 0; -- moved while it was read, or one of its rows is locked: the next round
+    return 0; -- moved while it was read, or a row is locked: tried again in the next round
 end $$;

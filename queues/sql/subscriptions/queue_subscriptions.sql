@@ -1,5 +1,5 @@
--- queue_subscriptions(): each subscription of a queue to another, with what it holds: up to 10,001 copies are counted.
--- Index: held_copy_pkey.
+-- queue_subscriptions(): each subscription of a queue to another, with the number of copies that it holds, counted up
+-- to 10,001. Index: held_copy_pkey.
 create or replace function signalbox.queue_subscriptions() returns table (
   subscription_id integer,
   source text,

@@ -50,5 +50,5 @@ begin
   return 0;
 exception
   when lock_not_available or deadlock_detected then
-    return 0; -- a sender of one of its groups is under way: the next round
+    return 0; -- a sender of one of its groups is open: tried again in the next round
 end $$;

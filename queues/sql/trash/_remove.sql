@@ -1,7 +1,7 @@
 -- Remove messages of one queue and state, permanently or into the trash with a trash batch. The caller has locked their
--- rows, and names them by p_tids. Counters say from which state they went, and history how they ended; for messages in
--- the trash history says so when the trash is emptied. Returns their ids, in order; null for none. Reads the rows by
--- their ctids.
+-- rows, and names them by p_tids. Counters record the state that they left, and history how they ended; for messages in
+-- the trash, history records it when the trash is emptied. Returns the ids of the messages, in order; null for none.
+-- Reads the rows by their ctids.
 create or replace function signalbox._remove(
   p_queue_id integer, p_state text, p_event smallint, p_outcome "char", p_tids tid[],
   p_trash_batch_id bigint default null
@@ -63,7 +63,7 @@ begin
       perform signalbox._forget_states(v_ids); -- messages in the trash keep their states until they are restored
     end if;
   end if;
-  -- What waits for its group holds no slot of it, and each group counts what it lost.
+  -- Each group counts the messages that it lost. A waiting message has no slot to leave.
   insert into signalbox.counter_delta (queue_id, event, amount, lane)
   select p_queue_id, p_event, count(*), l.lane from unnest(v_lanes) l(lane) group by l.lane;
   if p_state <> 'waiting' and exists (select from signalbox.lane_slot s where s.queue_id = p_queue_id) then

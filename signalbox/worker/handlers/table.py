@@ -17,7 +17,7 @@ ANY = "*"
 def load_handler(name: str) -> Handler:
     """Import the handler of this name; a mapping becomes a function that chooses by the type of the message.
 
-    Raises InvalidArgument for a mapping that is none of texts to functions of one kind.
+    Raises InvalidArgument for a mapping that does not map texts to functions, all plain or all async.
     """
     loaded = load(name)
     return _by_type(name, loaded) if isinstance(loaded, Mapping) else loaded

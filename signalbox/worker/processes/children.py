@@ -35,8 +35,8 @@ START_SECONDS = 60.0
 LEAVE_SECONDS = 3.0
 
 STARTS_AT_ONCE = os.cpu_count() or 1
-"""Children of all pools of a process that load handlers at the same time. If all did, each would take as long as the
-last, and on a busy machine none would be ready in time."""
+"""Children of all pools of a process that load handlers at the same time. If all children loaded at once, each would
+take as long as the slowest, and on a busy machine none would be ready in time."""
 _starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 

@@ -57,6 +57,6 @@ class Receipt:
 
 
 def read_receipt(text: str) -> Receipt | None:
-    """Parse a receipt handle; None if it is none."""
+    """Parse a receipt handle; None if the text is no receipt handle."""
     found = _HANDLE.fullmatch(text)
     return Receipt(text.rpartition(".")[0], int(found[1])) if found else None

@@ -18,7 +18,7 @@ from signalbox.calls.settling import ack_returned
 
 
 async def delete_message(call: Call) -> None:
-    """Delete a message, after its visibility timeout too; accept one that has ended or was received again."""
+    """Delete a message, also after its visibility timeout. Succeeds if it has ended or was received again."""
     known = await queue_of(call)
     receipt = _receipt(known, call.given["ReceiptHandle"])
     if not await database.client().ack(receipt.handle) and (error := await _stale(known, receipt)):
