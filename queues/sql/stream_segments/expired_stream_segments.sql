@@ -1,7 +1,8 @@
 -- expired_stream_segments(): segments of streams whose retention is over: they are older than retention_seconds, or the
 -- later segments alone have retention_bytes or retention_messages (0: no limit). The segment that is being written
--- stays, and one that the archive or compaction needs (_archive_needs_segment, _compaction_needs_segment). Retention has four steps, which upkeep takes one after the other, each in a transaction of its own: find the
--- segments (expired_stream_segments); move first positions, so that readers know that the messages are gone
+-- stays, and one that the archive or compaction needs (_archive_needs_segment, _compaction_needs_segment). Retention
+-- has four steps, which upkeep takes one after the other, each in a transaction of its own: find the segments
+-- (expired_stream_segments); move first positions, so that readers know that the messages are gone
 -- (leave_stream_segment); detach the segment without a lock that others notice (upkeep, since CONCURRENTLY cannot be
 -- used in a function); drop it (drop_stream_segment). A group that has not read the messages holds nothing back: it
 -- learns how many it lost. Reads no messages: sizes of files, and one probe for each partition and segment.
