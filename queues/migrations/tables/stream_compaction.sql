@@ -1,4 +1,5 @@
--- Compaction of streams: whether a stream keeps the newest message of each key, and how far each partition is compacted.
+-- Compaction of streams: whether a stream keeps the newest message of each key, and how far each partition is
+-- compacted.
 alter table signalbox.stream add column if not exists compaction boolean not null default false;
 alter table signalbox.stream_partition add column if not exists compacted_position bigint not null default 0;
 

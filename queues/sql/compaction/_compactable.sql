@@ -1,5 +1,5 @@
--- The position of each partition of a stream up to which it may be compacted: its horizon, and the last archived position
--- where history waits for the archive.
+-- The position of each partition of a stream up to which it may be compacted: its horizon, and the last archived
+-- position where history waits for the archive.
 create or replace function signalbox._compactable(p_stream signalbox.stream) returns bigint[]
 language plpgsql
 set search_path = pg_catalog, pg_temp

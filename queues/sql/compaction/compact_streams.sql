@@ -1,9 +1,9 @@
--- compact_streams(max_messages, settled, tombstones): of each stream with the setting `compaction`, delete messages that
--- a newer one with the same key replaces, and tombstones (messages with a key and the payload null) that are older than
--- `tombstones`. Messages without a key stay. Looks at messages older than `settled` and up to the horizon (_horizons),
--- below which nothing can still appear, and of a stream that the archive needs only at archived ones. Each partition
--- goes on where the last call ended; one call looks at no more than max_messages. Waits 100 ms for a row that an erasure
--- has. Returns how many messages it deleted.
+-- compact_streams(max_messages, settled, tombstones): of each stream with the setting `compaction`, delete messages
+-- that a newer one with the same key replaces, and tombstones (messages with a key and the payload null) that are older
+-- than `tombstones`. Messages without a key stay. Looks at messages older than `settled` and up to the horizon
+-- (_horizons), below which nothing can still appear, and of a stream that the archive needs only at archived ones. Each
+-- partition goes on where the last call ended; one call looks at no more than max_messages. Waits 100 ms for a row that
+-- an erasure has. Returns how many messages it deleted.
 create or replace function signalbox.compact_streams(
   max_messages integer default 2000, settled interval default '1 hour', tombstones interval default '1 day'
 ) returns bigint
