@@ -19,6 +19,7 @@ class Stream(DataPlaneModel, table="stream"):
     retention_seconds = models.FloatField()
     retention_bytes = models.BigIntegerField()
     retention_messages = models.BigIntegerField()
+    compaction = models.BooleanField()
     dedup_window_seconds = models.FloatField()
     max_payload_bytes = models.IntegerField()
     closed = models.BooleanField()

@@ -82,6 +82,7 @@ STREAM_SETTINGS = {
         Setting("retention_seconds", "number", 604_800.0, "", unit="seconds", effect=_RETENTION),
         Setting("retention_bytes", "integer", 0, "", unit="bytes", effect=_RETENTION),
         Setting("retention_messages", "integer", 0, "", unit="messages", effect=_RETENTION),
+        Setting("compaction", "boolean", False, "", effect="Messages that newer ones replace are deleted for good."),
         Setting("dedup_window_seconds", "number", 300.0, "", unit="seconds", effect="Applies to new messages."),
         Setting("alert_group_lag_seconds", "number", 300.0, "", unit="seconds", effect="Applies at the next check."),
         Setting("max_payload_bytes", "integer", MAX_PAYLOAD_BYTES, "", unit="bytes", effect="Applies to new messages."),
@@ -100,6 +101,7 @@ class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
         "retention_seconds",
         "retention_bytes",
         "retention_messages",
+        "compaction",
         "dedup_window_seconds",
         "alert_group_lag_seconds",
         "max_payload_bytes",
@@ -128,6 +130,10 @@ class StreamSettingsForm(RetentionForm, ReasonForm, ReviewedForm):
             help_text="As JSON text. A larger payload is refused.",
         ),
         "bytes",
+    )
+    compaction = forms.BooleanField(
+        required=False,
+        help_text="Of each key only the newest message is kept, however old. A payload of null ends its key.",
     )
     closed = forms.BooleanField(required=False, help_text="A closed stream refuses appends; consumers go on reading.")
 

@@ -29,8 +29,8 @@ COUNT = "usage, select, update"
 _MADE = "queue_id, name, tenant_id, is_dead_letter_queue, retention_seconds"
 _SETTINGS = ", ".join(SETTINGS)
 _STREAM_SETTINGS = (
-    "retention_seconds, retention_bytes, retention_messages, dedup_window_seconds, max_payload_bytes, closed,"
-    " alert_group_lag_seconds"
+    "retention_seconds, retention_bytes, retention_messages, compaction,"
+    " dedup_window_seconds, max_payload_bytes, closed, alert_group_lag_seconds"
 )
 _GROUP_SETTINGS = "filter, conditions, negated, queue_window, delay_seconds, paused"
 

@@ -278,6 +278,7 @@ class Chores(Rounds):
             Step("follow_log_captures", 1.0, LogCaptures(connection).follow),
             Step("drop_stream_segments", 60.0, streams.drop),
             Step("record_group_history", 10.0, self._call("record_group_history")),
+            Step("compact_streams", 0.5, self._call("compact_streams")),
             Step("clean_streams", 60.0, self._call("clean_streams")),
             Step("identify_tables", 60.0, self._call("identify_tables")),
             Step("prune_audit", 3600.0, self.prune_audit),

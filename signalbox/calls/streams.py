@@ -93,6 +93,7 @@ _SETTINGS = (
     "retention_seconds",
     "retention_bytes",
     "retention_messages",
+    "compaction",
     "dedup_window_seconds",
     "max_payload_bytes",
     "closed",
@@ -104,7 +105,7 @@ def list_streams(prefix: str) -> Call[list[StreamInfo]]:
     return Call(
         """
         select s.stream_id, s.name, t.name, s.partitions, s.retention_seconds, s.retention_bytes, s.retention_messages,
-          s.dedup_window_seconds, s.max_payload_bytes, s.closed, s.alert_group_lag_seconds
+          s.compaction, s.dedup_window_seconds, s.max_payload_bytes, s.closed, s.alert_group_lag_seconds
         from signalbox.stream s
         join signalbox.tenant t using (tenant_id)
         where starts_with(s.name, %(prefix)s::text)

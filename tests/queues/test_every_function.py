@@ -733,6 +733,14 @@ CALLS: dict[str, tuple[str, Any]] = {
     "drop_stream_segment": ("signalbox.drop_stream_segment(%(stream_id)s, now())", NOTHING),
     "record_group_history": ("signalbox.record_group_history()", NUMBER),
     "_group_history_steps": ("(select count(*) from signalbox._group_history_steps())", 3),
+    "compact_streams": ("signalbox.compact_streams()", NUMBER),
+    "_compactable": ("signalbox._compactable(null::signalbox.stream)", ARRAY),
+    "_compact_partition": ("signalbox._compact_partition(0, 0, 1, 1, now())", Refusal("42P01")),
+    "_drop_tombstones": ("signalbox._drop_tombstones(0, '{}', 1, now())", Refusal("42P01")),
+    "_compaction_needs_segment": (
+        "signalbox._compaction_needs_segment((0, now(), now(), 'no_such_table', false)::signalbox.stream_segment)",
+        False,
+    ),
     "clean_streams": ("signalbox.clean_streams()", NUMBER),
 }
 """A call of every function, as an expression, and its answer in the scene below."""

@@ -38,6 +38,9 @@ class StreamSettings(Shape):
     retention_messages: Retained | None = Field(
         default=None, description="The least number of newer messages that are kept. 0: no limit."
     )
+    compaction: bool | None = Field(
+        default=None, description="Whether of each key only the newest message is kept, without limit of time."
+    )
     dedup_window_seconds: Annotated[float, Field(ge=1, le=86_400)] | None = Field(
         default=None, description="How long a deduplicationKey is remembered, from the first append with it."
     )
@@ -99,6 +102,7 @@ class StreamDocument(Document):
     retention_seconds: float
     retention_bytes: int
     retention_messages: int
+    compaction: bool
     dedup_window_seconds: float
     max_payload_bytes: int
     closed: bool

@@ -1,6 +1,6 @@
--- Consumers seen within the last hour but not within the last minute, seconds since any was seen and since the queue was
--- paused, messages that may still come in flight (null without a limit), and seconds until the next scheduled message
--- is due. Consumers unseen for a day are deleted. Indexes: consumer_pkey, lease_deadline, scheduled_due.
+-- Consumers seen within the last hour but not within the last minute, seconds since any was seen and since the queue
+-- was paused, messages that may still come in flight (null without a limit), and seconds until the next scheduled
+-- message is due. Consumers unseen for a day are deleted. Indexes: consumer_pkey, lease_deadline, scheduled_due.
 select
   q.queue_id,
   (

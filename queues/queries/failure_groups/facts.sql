@@ -1,5 +1,5 @@
--- Facts of each failure group: merged fingerprints, reason, class, error and its template, frame, first and last death, and when it
--- regressed by which redrive; and the number of all deaths.
+-- Facts of each failure group: merged fingerprints, reason, class, error and its template, frame, first and last death,
+-- and when it regressed by which redrive; and the number of all deaths.
 select r.head, array_remove(array_agg(distinct r.fingerprint), r.head),
   coalesce(max(r.reason) filter (where r.fingerprint = r.head), max(r.reason)),
   coalesce(max(r.error_class) filter (where r.fingerprint = r.head), max(r.error_class)),

@@ -1,5 +1,5 @@
--- A queue by its name, or by a former name that still works: its id, its tenant, the queues whose dead letters it keeps,
--- its present name, and the wait of a receive that names none.
+-- A queue by its name, or by a former name that still works: its id, its tenant, the queues whose dead letters it
+-- keeps, its present name, and the wait of a receive that names none.
 select q.queue_id, t.name, case when q.is_dead_letter_queue then array(
     select s.name
     from signalbox.source_queues(q.queue_id) source(queue_id)

@@ -1,5 +1,5 @@
--- Check a message whose attributes declare a binary payload: the attribute binary_content_type is the type of its bytes,
--- as image/png, and the payload is a JSON string of them in base64. A large body has been checked by its sender.
+-- Check a message whose attributes declare a binary payload: the attribute binary_content_type is the type of its
+-- bytes, as image/png, and the payload is a JSON string of them in base64. A large body has been checked by its sender.
 create or replace function signalbox._check_binary(p_payload jsonb, p_attributes jsonb, p_is_large boolean)
 returns void
 language plpgsql

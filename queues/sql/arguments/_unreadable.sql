@@ -1,7 +1,7 @@
 -- Return why clients cannot read a JSON value that PostgreSQL can store; null when they can. The limits are those of
--- signalbox/payloads/encoding.py: 128 levels of arrays and objects, and numbers of 1,000 characters when written out (1e5000 is
--- longer). JSON text of up to 256 bytes is within both, so callers check only longer texts. Takes linear time. p_text
--- is the text of the value.
+-- signalbox/payloads/encoding.py: 128 levels of arrays and objects, and numbers of 1,000 characters when written out
+-- (1e5000 is longer). JSON text of up to 256 bytes is within both, so callers check only longer texts. Takes linear
+-- time. p_text is the text of the value.
 create or replace function signalbox._unreadable(p_value jsonb, p_text text) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp

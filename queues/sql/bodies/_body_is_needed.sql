@@ -1,6 +1,6 @@
--- Return whether a message of the log, a kept body, a dead letter, a message in the trash or a held copy points to a large
--- body. One statement reads all in one snapshot, so a body that moves between them is seen. Pointers of the log are
--- dropped with its segment (drop_segment).
+-- Return whether a message of the log, a kept body, a dead letter, a message in the trash or a held copy points to a
+-- large body. One statement reads all in one snapshot, so a body that moves between them is seen. Pointers of the log
+-- are dropped with its segment (drop_segment).
 create or replace function signalbox._body_is_needed(p_sha256 bytea) returns boolean
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan

@@ -1,6 +1,6 @@
 -- put_mail(mailbox, body): put a message into a mailbox. Returns false when there is none: then no process needs the
--- message. It is kept for the mail_seconds of the mailbox, or less by its own properties.expiration, in milliseconds, as
--- AMQP writes it. Where the mailbox was empty its owner is notified after the commit, with mail/<id> on the channel
+-- message. It is kept for the mail_seconds of the mailbox, or less by its own properties.expiration, in milliseconds,
+-- as AMQP writes it. Where the mailbox was empty its owner is notified after the commit, with mail/<id> on the channel
 -- signalbox_ready; NOTIFY takes a lock of the whole server, and one notification is enough. Indexes: mailbox_name_key,
 -- mail_pkey.
 create or replace function signalbox.put_mail(mailbox text, body jsonb) returns boolean

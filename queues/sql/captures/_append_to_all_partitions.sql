@@ -1,4 +1,5 @@
--- Append one event without a row to each partition, so that it stands between the earlier and later events of every key.
+-- Append one event without a row to each partition, so that it stands between the earlier and later events of every
+-- key.
 create or replace function signalbox._append_to_all_partitions(p_capture_id integer, p_op text, p_more jsonb)
 returns void
 language plpgsql

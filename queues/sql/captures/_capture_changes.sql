@@ -1,7 +1,7 @@
 -- Append the changes of one statement. A trigger, which runs after the statement while the rows that it wrote are
--- locked: a later writer of a row draws a later position. Rows of before and after are joined by the key; an update that
--- changes the key is a delete and an insert. With the owner's rights, since a writer of the table need not be one of
--- the stream. Not for PUBLIC, as _set_admission_flags.
+-- locked: a later writer of a row draws a later position. Rows of before and after are joined by the key; an update
+-- that changes the key is a delete and an insert. With the owner's rights, since a writer of the table need not be one
+-- of the stream. Not for PUBLIC, as _set_admission_flags.
 create or replace function signalbox._capture_changes() returns trigger
 language plpgsql
 security definer

@@ -4,8 +4,8 @@
 -- (the columns have changed) or backfill (a row that was there before). columns: the columns of before and after; null:
 -- all. key: the columns that identify a row, which have a unique index and no nulls; null: the primary key. Its text is
 -- the key of the message, so that the events of one row are in the order of commits. filter selects events
--- (docs/operate/filters.md), as payload.after.status:paid. A view, a foreign table, a partition, a temporary table and a
--- table without a key are refused. backfill: rows that are there already are appended by upkeep, each in its order
+-- (docs/operate/filters.md), as payload.after.status:paid. A view, a foreign table, a partition, a temporary table and
+-- a table without a key are refused. backfill: rows that are there already are appended by upkeep, each in its order
 -- among the changes. Returns the id. Waits for the writers of the table that are under way. Call it as a role that may
 -- make triggers on the table and owns Signalbox.
 create or replace function signalbox.capture(

@@ -1,5 +1,5 @@
--- read_results(keys): the stored results of Celery under these keys. A key without a result, or with an expired one, has
--- no row. Index: celery_result_pkey.
+-- read_results(keys): the stored results of Celery under these keys. A key without a result, or with an expired one,
+-- has no row. Index: celery_result_pkey.
 create or replace function signalbox.read_results(keys text[]) returns table (key text, value bytea)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan

@@ -1,5 +1,5 @@
--- Read the next messages of a member's partitions, as read_stream does, except for partitions in p_without. A group with
--- a filter looks at c_look messages of a partition at a time; where it selects none of them, they are committed.
+-- Read the next messages of a member's partitions, as read_stream does, except for partitions in p_without. A group
+-- with a filter looks at c_look messages of a partition at a time; where it selects none of them, they are committed.
 
 create or replace function signalbox._read_group(
   p_group_id integer, p_member text, p_max_messages integer, p_without integer[] default '{}'

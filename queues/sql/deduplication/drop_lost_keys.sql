@@ -1,6 +1,6 @@
--- drop_lost_keys(): release deduplication ids whose message no longer exists, five thousand a call. Such ids
--- exist only after a claim that began before the queue's dedup_scope changed. Reads all tickets once, as drop_kept does, so
--- call it rarely. Returns how many.
+-- drop_lost_keys(): release deduplication ids whose message no longer exists, five thousand a call. Such ids exist only
+-- after a claim that began before the queue's dedup_scope changed. Reads all tickets once, as drop_kept does, so call
+-- it rarely. Returns how many.
 create or replace function signalbox.drop_lost_keys() returns bigint
 language plpgsql
 set enable_nestloop = off

@@ -1,5 +1,5 @@
--- The values of one term as a condition of a JSON path on @, of which one must hold: any value (*), comparisons, ranges,
--- quoted text, and bare words, which are a number, true, false or null as well as text.
+-- The values of one term as a condition of a JSON path on @, of which one must hold: any value (*), comparisons,
+-- ranges, quoted text, and bare words, which are a number, true, false or null as well as text.
 create or replace function signalbox._filter_values(p_key text, p_values text, p_term text) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

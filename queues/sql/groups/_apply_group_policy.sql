@@ -1,5 +1,5 @@
--- Let verbs notice that the policy of a message group has changed: the queue's flag, the audit, and a wake-up row, without
--- which no receiver would look at the group.
+-- Let verbs notice that the policy of a message group has changed: the queue's flag, the audit, and a wake-up row,
+-- without which no receiver would look at the group.
 create or replace function signalbox._apply_group_policy(
   p_queue_id integer, p_queue text, p_group_id text, p_action text, p_details jsonb
 ) returns void

@@ -1,7 +1,8 @@
--- Refuse a send that would make more messages wait in a group than its own policy or group_max_waiting allows. Counts up to that number
--- by index, from the first place that may still be taken: uncommitted messages are not counted, so that senders at the
--- same moment may exceed it by their number (in a FIFO queue they take turns, and it is exact). Messages that return to
--- their group, after a pause or by redrive, are never refused. Locks nothing. Index: waiting_lane.
+-- Refuse a send that would make more messages wait in a group than its own policy or group_max_waiting allows. Counts
+-- up to that number by index, from the first place that may still be taken: uncommitted messages are not counted, so
+-- that senders at the same moment may exceed it by their number (in a FIFO queue they take turns, and it is exact).
+-- Messages that return to their group, after a pause or by redrive, are never refused. Locks nothing. Index:
+-- waiting_lane.
 create or replace function signalbox._refuse_full_lane(
   p_queue_id integer, p_lane text, p_limit bigint, p_more bigint default 1
 ) returns void

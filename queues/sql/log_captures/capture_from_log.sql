@@ -1,10 +1,10 @@
--- capture_from_log(table_name, stream, columns, filter): capture a table as capture does, without triggers: upkeep reads
--- its changes from PostgreSQL's log, by a replication slot and a publication of this one table. Writers of the table
--- pay nothing. The server needs wal_level = logical, and the table a primary key. Changes come after the commit, in the
--- order of commits; before has the whole row only where the table has "replica identity full", otherwise a delete has
--- the key, and an update nothing. Rows that are there already do not come. Returns the id. Call open_capture_slot in a
--- transaction of its own afterwards: changes count from then on. Call it as the owner of the table and of Signalbox,
--- with the right to create in the database.
+-- capture_from_log(table_name, stream, columns, filter): capture a table as capture does, without triggers: upkeep
+-- reads its changes from PostgreSQL's log, by a replication slot and a publication of this one table. Writers of the
+-- table pay nothing. The server needs wal_level = logical, and the table a primary key. Changes come after the commit,
+-- in the order of commits; before has the whole row only where the table has "replica identity full", otherwise a
+-- delete has the key, and an update nothing. Rows that are there already do not come. Returns the id. Call
+-- open_capture_slot in a transaction of its own afterwards: changes count from then on. Call it as the owner of the
+-- table and of Signalbox, with the right to create in the database.
 create or replace function signalbox.capture_from_log(
   table_name text, stream text, columns text[] default null, filter text default ''
 ) returns integer

@@ -1,6 +1,6 @@
--- open_capture_slot(capture_id): make the replication slot of a capture from the log, unless it has one. Returns whether
--- it was made: changes of transactions that begin from then on are captured. A slot keeps the log of the server until
--- upkeep has read it. Must be alone in its transaction; waits for the transactions that are open.
+-- open_capture_slot(capture_id): make the replication slot of a capture from the log, unless it has one. Returns
+-- whether it was made: changes of transactions that begin from then on are captured. A slot keeps the log of the server
+-- until upkeep has read it. Must be alone in its transaction; waits for the transactions that are open.
 create or replace function signalbox.open_capture_slot(capture_id integer) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

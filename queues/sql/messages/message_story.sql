@@ -1,8 +1,9 @@
 -- message_story(message_id): one message as it was sent, its state as message_outcome says it, and its last 100
 -- deliveries, oldest first: a JSON array of objects with receive_count, leased_at, ended_at (null: in flight),
 -- consumer, and for a failed one reason, error_class, error and details. A deferred one has the reason deferred. No row
--- when the message is unknown or its retention is over. A payload that is kept in a body store is JSON's null.
--- Indexes: those of message_outcome, failure_message, deferral_message, settled_recent at one moment, message_pkey of the one queue.
+-- when the message is unknown or its retention is over. A payload that is kept in a body store is JSON's null. Indexes:
+-- those of message_outcome, failure_message, deferral_message, settled_recent at one moment, message_pkey of the one
+-- queue.
 create or replace function signalbox.message_story(message_id bigint)
 returns table (
   queue text,

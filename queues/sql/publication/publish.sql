@@ -1,8 +1,8 @@
--- publish(name): make a publication of logical replication for readers such as Debezium: each message that is sent, each
--- outcome and each dead letter, as inserted rows of message, settled and dead_letter, under the names of these tables.
--- Updates and deletes are not published, so the publication asks nothing of the tables' replica identities. Repeating it
--- changes nothing. Returns the name. Only the owner of the schema may call it, with the right to create in the database;
--- it writes an audit row. A reader sees payloads without masks.
+-- publish(name): make a publication of logical replication for readers such as Debezium: each message that is sent,
+-- each outcome and each dead letter, as inserted rows of message, settled and dead_letter, under the names of these
+-- tables. Updates and deletes are not published, so the publication asks nothing of the tables' replica identities.
+-- Repeating it changes nothing. Returns the name. Only the owner of the schema may call it, with the right to create in
+-- the database; it writes an audit row. A reader sees payloads without masks.
 create or replace function signalbox.publish(name text default 'signalbox_events') returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,7 +1,7 @@
--- drop_history(): drop one partition that is no longer needed: a day of settled, failed or deferred deliveries, a day of
--- the inbox, a quarter of a day of deduplication, or a part of queue history that is rolled up. One a call, so that the
--- lock on its parent is short; it never waits for a reader, since acks would wait behind it. Where there is an archive,
--- partitions that it lacks stay. Returns what was dropped; call it until that is nothing.
+-- drop_history(): drop one partition that is no longer needed: a day of settled, failed or deferred deliveries, a day
+-- of the inbox, a quarter of a day of deduplication, or a part of queue history that is rolled up. One a call, so that
+-- the lock on its parent is short; it never waits for a reader, since acks would wait behind it. Where there is an
+-- archive, partitions that it lacks stay. Returns what was dropped; call it until that is nothing.
 create or replace function signalbox.drop_history() returns text[]
 language plpgsql
 set lock_timeout = '20ms'

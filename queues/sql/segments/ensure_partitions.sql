@@ -1,6 +1,7 @@
 -- ensure_partitions(): make segments of the log for the next four million ids, days of history and of the inbox for a
--- week, quarter days of deduplication for one day, and the parts of queue history for now and next. Closes segments that are full, and
--- moves on from a segment that has been open for a day, so that quiet systems age out too. Returns what was made.
+-- week, quarter days of deduplication for one day, and the parts of queue history for now and next. Closes segments
+-- that are full, and moves on from a segment that has been open for a day, so that quiet systems age out too. Returns
+-- what was made.
 create or replace function signalbox.ensure_partitions() returns text[]
 language plpgsql
 set lock_timeout = '200ms'

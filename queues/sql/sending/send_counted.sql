@@ -1,5 +1,5 @@
--- send_counted(queue, payload, ...): send one message, as send and send_limited do, and return its id with the number of
--- messages that wait in its message group now, itself included if it waits. Null where the queue neither orders nor
+-- send_counted(queue, payload, ...): send one message, as send and send_limited do, and return its id with the number
+-- of messages that wait in its message group now, itself included if it waits. Null where the queue neither orders nor
 -- limits the group. The number is exact, with the messages that the caller's transaction sent; those of other open
 -- transactions are not counted. Indexes: as for send and lane_counts.
 create or replace function signalbox.send_counted(

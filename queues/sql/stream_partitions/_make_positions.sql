@@ -1,5 +1,5 @@
--- Make the partitions of a stream from one number up to another: the sequence of positions of each, and its row. Returns
--- the sequences. Called with the owner's rights.
+-- Make the partitions of a stream from one number up to another: the sequence of positions of each, and its row.
+-- Returns the sequences. Called with the owner's rights.
 create or replace function signalbox._make_positions(p_stream_id integer, p_first integer, p_last integer)
 returns regclass[]
 language plpgsql

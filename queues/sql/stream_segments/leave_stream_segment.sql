@@ -1,5 +1,5 @@
 -- leave_stream_segment(stream_id, starts_at): move each partition's first position behind a segment: to the first
--- message in a later one, or to the end of what is committed.
+-- message in a later one, or to the end of what is committed. Where compaction keeps an earlier segment, none moves.
 create or replace function signalbox.leave_stream_segment(stream_id integer, starts_at timestamptz) returns void
 language plpgsql
 set enable_seqscan = off
@@ -20,6 +20,11 @@ begin
   where g.stream_id = leave_stream_segment.stream_id and g.starts_at = leave_stream_segment.starts_at
   returning g.ends_at into v_ends_at;
   if not found then
+    return;
+  end if;
+  perform from signalbox.stream_segment g
+  where g.stream_id = v_stream.stream_id and g.starts_at < leave_stream_segment.starts_at and not g.leaving;
+  if v_stream.compaction and found then
     return;
   end if;
   v_horizons := signalbox._horizons(v_stream.stream_id, v_stream.positions);

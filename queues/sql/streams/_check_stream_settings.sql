@@ -21,6 +21,7 @@ begin
       ('max_payload_bytes', 1, 262144, true),
       ('dedup_window_seconds', 1, 86400, false),
       ('alert_group_lag_seconds', 1, 31536000, false),
+      ('compaction', null, null, null),
       ('closed', null, null, null)
     ) k(name, low, high, whole) on k.name = g.key
   loop
@@ -28,9 +29,9 @@ begin
       perform signalbox._refuse(left(v_setting.key, 60), format('is no setting of a stream: those are %s', (
         select string_agg(d, ', ' order by d) from jsonb_object_keys(signalbox._stream_defaults()) d
       )));
-    elsif v_setting.key = 'closed' then
+    elsif v_setting.low is null then
       if jsonb_typeof(v_setting.value) <> 'boolean' then
-        perform signalbox._refuse('closed', format('is %s: it must be true or false', v_setting.value));
+        perform signalbox._refuse(v_setting.key, format('is %s: it must be true or false', v_setting.value));
       end if;
     elsif jsonb_typeof(v_setting.value) <> 'number' then
       perform signalbox._refuse(v_setting.key, format('is %s: it must be a number', v_setting.value));

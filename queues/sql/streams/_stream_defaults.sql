@@ -8,6 +8,7 @@ as $$
     "retention_seconds": 604800,
     "retention_bytes": 0,
     "retention_messages": 0,
+    "compaction": false,
     "dedup_window_seconds": 300,
     "max_payload_bytes": 262144,
     "closed": false,

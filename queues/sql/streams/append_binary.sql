@@ -1,5 +1,5 @@
--- append_binary(stream, payload, content_type, ...): append one message whose payload is bytes, as send_binary sends it.
--- The other arguments are those of append.
+-- append_binary(stream, payload, content_type, ...): append one message whose payload is bytes, as send_binary sends
+-- it. The other arguments are those of append.
 create or replace function signalbox.append_binary(
   stream text,
   payload bytea,

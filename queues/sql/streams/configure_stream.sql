@@ -33,6 +33,7 @@ begin
   set retention_seconds = v_stream.retention_seconds,
     retention_bytes = v_stream.retention_bytes,
     retention_messages = v_stream.retention_messages,
+    compaction = v_stream.compaction,
     dedup_window_seconds = v_stream.dedup_window_seconds,
     max_payload_bytes = v_stream.max_payload_bytes,
     closed = v_stream.closed,

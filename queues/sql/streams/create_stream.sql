@@ -1,8 +1,8 @@
 -- create_stream(name, settings, tenant): make a stream, or find it. Returns its id. Idempotent for equal settings: a
 -- stream that exists with other settings is an error that names the first setting that differs. Settings: partitions (1
--- to 64), retention_seconds, retention_bytes, retention_messages, dedup_window_seconds,
--- max_payload_bytes, closed, alert_group_lag_seconds. Locks only the new rows; the new stream's table is built separately and attached, so that
--- appenders and readers of other streams notice nothing.
+-- to 64), retention_seconds, retention_bytes, retention_messages, compaction, dedup_window_seconds, max_payload_bytes,
+-- closed, alert_group_lag_seconds. Locks only the new rows; the new stream's table is built separately and attached, so
+-- that appenders and readers of other streams notice nothing.
 create or replace function signalbox.create_stream(name text, settings jsonb default '{}', tenant text default null)
 returns integer
 language plpgsql
@@ -25,13 +25,13 @@ begin
       where t.name = coalesce(create_stream.tenant, 'default');
     v_stream := jsonb_populate_record(null::signalbox.stream, signalbox._stream_defaults() || v_settings);
     insert into signalbox.stream (
-      name, tenant_id, partitions, retention_seconds, retention_bytes, retention_messages, dedup_window_seconds,
-      max_payload_bytes, closed, alert_group_lag_seconds
+      name, tenant_id, partitions, retention_seconds, retention_bytes, retention_messages, compaction,
+      dedup_window_seconds, max_payload_bytes, closed, alert_group_lag_seconds
     )
     values (
       create_stream.name, v_tenant_id, v_stream.partitions, v_stream.retention_seconds, v_stream.retention_bytes,
-      v_stream.retention_messages, v_stream.dedup_window_seconds, v_stream.max_payload_bytes, v_stream.closed,
-      v_stream.alert_group_lag_seconds
+      v_stream.retention_messages, v_stream.compaction, v_stream.dedup_window_seconds, v_stream.max_payload_bytes,
+      v_stream.closed, v_stream.alert_group_lag_seconds
     )
     on conflict (name) do nothing
     returning * into v_stream;

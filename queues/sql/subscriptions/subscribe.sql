@@ -1,9 +1,10 @@
 -- subscribe(source, target, filter, delay_seconds): send each message that is sent to the queue source to the queue
 -- target too, in the transaction of the send, if the filter selects it (docs/operate/filters.md; by payload, attr,
--- group, priority and trace; empty: all). The copy has an id, a lease, retries and dead letters of its own; its delay is
--- delay_seconds, or as the target's setting says. Deduplication ids stay with the source; redriven and replayed messages
--- are not copied again. While the subscription is paused, or the target is closed or full, copies are held, and upkeep
--- sends them in their order. Repeating it sets filter and delay. A circle of queues is refused. Returns the id.
+-- group, priority and trace; empty: all). The copy has an id, a lease, retries and dead letters of its own; its delay
+-- is delay_seconds, or as the target's setting says. Deduplication ids stay with the source; redriven and replayed
+-- messages are not copied again. While the subscription is paused, or the target is closed or full, copies are held,
+-- and upkeep sends them in their order. Repeating it sets filter and delay. A circle of queues is refused. Returns the
+-- id.
 create or replace function signalbox.subscribe(
   source text, target text, filter text default '', delay_seconds double precision default null
 ) returns integer

@@ -4,9 +4,10 @@
 -- until they are due, and where groups are limited a message takes the last place of its group. A dead letter holds its
 -- FIFO group again where no message of the group is in flight (fifo_block_on_dead_letter). Delivery counts and states
 -- are kept. Messages whose queue was deleted, whose deduplication id another message or open send holds, or whose part
--- of the queue another cell takes, stay in the trash and count as skipped. A closed queue accepts restored messages, since they were accepted before. Until this
--- transaction ends, its queues cannot be deleted. Locks the trash batch, rows in order, then the queues (_keep_queue).
--- Never waits for a deduplication id. Indexes: trash_pkey, trash_message (by any: see ack).
+-- of the queue another cell takes, stay in the trash and count as skipped. A closed queue accepts restored messages,
+-- since they were accepted before. Until this transaction ends, its queues cannot be deleted. Locks the trash batch,
+-- rows in order, then the queues (_keep_queue). Never waits for a deduplication id. Indexes: trash_pkey, trash_message
+-- (by any: see ack).
 create or replace function signalbox.restore(
   trash_batch_id bigint,
   after_position bigint default -1,

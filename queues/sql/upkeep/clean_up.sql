@@ -1,7 +1,7 @@
 -- clean_up(): delete rows of the engine that are no longer read: aggregations and totals of ten minutes ago (never a
 -- queue's latest), the record of what history was written, names of queues that were deleted a year ago, consumers
--- unseen for a day, stages that were never sent, and expired mailboxes and results of Celery. Summarizes BRIN indexes, and makes missing dead-letter queues
--- (make_dead_letter_queues). Returns how many rows.
+-- unseen for a day, stages that were never sent, and expired mailboxes and results of Celery. Summarizes BRIN indexes,
+-- and makes missing dead-letter queues (make_dead_letter_queues). Returns how many rows.
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
 set lock_timeout = '1s'

@@ -42,6 +42,7 @@ begin
     when 'drop_stream_segments' then cardinality(signalbox.drop_stream_segments()) || ' segments'
     when 'feed_queues' then signalbox.feed_queues() || ' messages'
     when 'record_group_history' then signalbox.record_group_history() || ' rows'
+    when 'compact_streams' then signalbox.compact_streams() || ' messages'
     when 'clean_streams' then signalbox.clean_streams() || ' rows'
     else signalbox._refuse_step(v_step, c_steps)
   end, 'another process is at it');

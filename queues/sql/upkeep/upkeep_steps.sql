@@ -10,6 +10,7 @@ as $$
     'drop_lost_keys', 'estimate_sizes', 'log_warnings', 'aggregate_failure_groups', 'empty_failure_group_deltas',
     'forget_failure_groups',
     'ensure_stream_segments', 'drop_stream_segments', 'feed_queues', 'record_group_history', 'clean_streams',
+    'compact_streams',
     'identify_tables'
   ]
 $$;

@@ -195,9 +195,9 @@ def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) 
     assert admin.see(address).one("input", name="retention_seconds").attributes["value"] == "604800"
 
     values = {name: str(value) for name, value in SETTINGS.items()}
-    admin.change(address, **values, closed="on")
+    admin.change(address, **values, closed="on", compaction="on")
 
-    columns = "retention_seconds, retention_bytes, alert_group_lag_seconds, max_payload_bytes, closed"
+    columns = "retention_seconds, retention_bytes, alert_group_lag_seconds, max_payload_bytes, closed and compaction"
     assert log.rows(f"select {columns} from signalbox.stream where stream_id = %s", log.stream_id) == [
         (7200, 1_000_000, 60, 1000, True)
     ]
@@ -211,6 +211,7 @@ def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) 
         "alert_group_lag_seconds",
         "max_payload_bytes",
         "closed",
+        "compaction",
     }
 
 

@@ -52,6 +52,7 @@ IDS: Mapping[str, tuple[str, ...]] = dict.fromkeys(
     **dict.fromkeys(("ready", "scheduled", "waiting", "lease", "counter_delta"), ("lane",)),
     **dict.fromkeys(("lane_slot", "lane_hint", "lane_limit", "lane_floor", "lane_stat"), ("lane",)),
     "fleet_released": ("lane",),
+    "stream_key": ("key",),
     "stream_message": ("key", "trace_id"),
     "held_copy": ("group_id", "trace_id"),
 }

@@ -37,6 +37,7 @@ STEPS = (
     "feed_queues",
     "drop_stream_segments",
     "record_group_history",
+    "compact_streams",
     "clean_streams",
 )
 

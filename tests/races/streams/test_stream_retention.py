@@ -40,7 +40,7 @@ do $$
 declare
   g record;
 begin
-  for g in select * from signalbox.stream_segment where stream_id = {id} loop
+  for g in select * from signalbox.stream_segment where stream_id = {id} order by starts_at loop
     execute format('alter table signalbox.stream_message_{id} detach partition signalbox.%I', g.table_name);
     execute format('alter table signalbox.%I rename to %I', g.table_name, g.table_name || '_aged');
     execute format('update signalbox.%I set appended_at = appended_at - $1', g.table_name || '_aged')
@@ -233,3 +233,29 @@ def test_what_newer_segments_hold_enough_of_is_dropped_before_its_time(
 
     assert log.consume() == ["old"] * is_kept + ["new", "newer"]
     assert log.numbers()[1] == 0
+
+
+def test_compaction_keeps_segments_with_the_newest_of_a_key(connect: Connect) -> None:
+    """The segment between two others is dropped, and readers still get what is before it."""
+    log = make_log(connect(), partitions=1, retention_seconds=3600, compaction=True)
+    log.group()
+    chores = connect()
+
+    def dropped() -> list[Any]:
+        for _ in range(8):
+            drop(log, chores)
+        return [row[0] for row in log.rows(f"select payload from signalbox.stream_message_{log.stream_id} order by 1")]
+
+    for payload, key in (("a", "k"), ("plain", None)):
+        log.append(payload, key=key)
+        age(log)
+    assert dropped() == ["a", "plain"], "not compacted yet"
+    log.value("select signalbox.compact_streams(settled => '0')")
+    assert dropped() == ["a"]
+    assert [row[3] for row in log.read()] == ["a"]
+
+    log.append("b", key="k")
+    log.value("select signalbox.compact_streams(settled => '0')")
+    assert dropped() == ["b"]
+    assert log.consume() == ["b"]
+    assert log.numbers()[1:] == (0, 2)
