@@ -76,6 +76,11 @@ class Run(models.Model):
         return self.low, self.high
 
     @property
+    def last_transaction(self) -> int | None:
+        """The last transaction in the window of an archive run; None where the run archived none, only streams."""
+        return None if self.high is None or self.low == self.high else self.high - 1
+
+    @property
     def rows_expected(self) -> int:
         return sum(part["rows"] for part in self.parts)
 

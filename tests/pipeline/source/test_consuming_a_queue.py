@@ -85,7 +85,7 @@ def test_a_message_whose_lease_ended_comes_again_from_the_queue(
     other = engine.receive_one()
     reader = consumer(url, engine.queue)
     assert rows_of(reader, begin, first) == []
-    assert "1 of 1 messages of a repeated batch" in caplog.text
+    assert "1 of 1 messages are missing from a repeated batch" in caplog.text
     engine.value("select signalbox.change_visibility(%s, 0)", other[1])
     second = reader.latestOffset(first, LIMIT)
     assert "1 messages of queue" in caplog.text
