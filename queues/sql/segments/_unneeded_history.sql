@@ -14,15 +14,18 @@ as $$
     ) p(parent, part, kept)
     union all
     select s.table_name, s.part, s.kept from signalbox._history_steps() s
-  ), partitions as (
-    select c.relname::text as name, k.parent, k.kept,
-      to_timestamp(
-        rpad(substring(c.relname from '_(\d{8}|\d{10})$'), 10, '0'), 'YYYYMMDDHH24'
-      )::timestamp at time zone 'UTC'
-        + k.part as ends_at
+  ), named as materialized ( -- otherwise the planner may read the names of other tables as times
+    select c.relname::text as name, k.parent, k.part, k.kept
     from kinds k
     join pg_inherits i on i.inhparent = to_regclass('signalbox.' || k.parent)
     join pg_class c on c.oid = i.inhrelid and c.relname ~ '_(\d{8}|\d{10})$'
+  ), partitions as (
+    select n.name, n.parent, n.kept,
+      to_timestamp(
+        rpad(substring(n.name from '_(\d{8}|\d{10})$'), 10, '0'), 'YYYYMMDDHH24'
+      )::timestamp at time zone 'UTC'
+        + n.part as ends_at
+    from named n
   )
   select p.name
   from partitions p

@@ -24,13 +24,17 @@ begin
   delete from signalbox.group_member m where m.lease_until < clock_timestamp() - interval '1 day';
   get diagnostics v_gone = row_count;
   for v_name in
-    select c.relname
-    from signalbox._group_history_steps() s
-    join pg_inherits i on i.inhparent = ('signalbox.' || s.table_name)::regclass
-    join pg_class c on c.oid = i.inhrelid and c.relname ~ '_\d{10}$'
+    with named as materialized ( -- otherwise the planner may read the names of other tables as times
+      select c.relname, s.part, s.kept
+      from signalbox._group_history_steps() s
+      join pg_inherits i on i.inhparent = ('signalbox.' || s.table_name)::regclass
+      join pg_class c on c.oid = i.inhrelid and c.relname ~ '_\d{10}$'
+    )
+    select n.relname
+    from named n
     where to_timestamp(
-      right(c.relname, 10), 'YYYYMMDDHH24'
-    )::timestamp at time zone 'UTC' + s.part < clock_timestamp() - s.kept
+      right(n.relname, 10), 'YYYYMMDDHH24'
+    )::timestamp at time zone 'UTC' + n.part < clock_timestamp() - n.kept
   loop
     begin
       execute format('drop table signalbox.%I', v_name);
