@@ -1,7 +1,7 @@
 """The cells of the demo after the first: each is an embedded server of its own, with its upkeep.
 
-One queue lies on all cells, and part of it moves. A cell lives as long as its upkeep: kill that process to see how the
-others go on without it.
+One queue is placed on all cells, and some of its partitions move. A cell stops when its upkeep ends: kill that process
+to see how the other cells go on without it.
 """
 
 from __future__ import annotations

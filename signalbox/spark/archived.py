@@ -34,7 +34,7 @@ order by f.file_id
 
 @dataclass(frozen=True)
 class ArchivedFile(InputPartition):
-    """One file, and the positions to read of it: (partition, first, last)."""
+    """One file, and the positions to read from it, as (partition, first, last)."""
 
     url: str
     path: str
@@ -76,7 +76,7 @@ def _opened(url: str) -> tuple[Any, str]:
 
     try:
         system, root = fs.FileSystem.from_uri(url)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         import fsspec
 
         system, root = fsspec.core.url_to_fs(url)
