@@ -7,7 +7,7 @@ set -euo pipefail
 tools=(
   chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager java:default-jre-headless
   pgbouncer:pgbouncer node:nodejs npm:npm /usr/lib/postgresql/15/bin/postgres:postgresql-15
-  redis-server:redis-server /usr/bin/aws:awscli
+  redis-server:redis-server /usr/bin/aws:awscli /usr/bin/patroni:patroni /usr/bin/etcd:etcd-server
 )
 PATH="$PATH:/usr/sbin" # of daemons
 
@@ -21,6 +21,10 @@ if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   echo "Installing: ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
+  # Debian would start a server of its own with postgresql-15, which patroni needs as well.
+  mkdir -p /etc/postgresql-common
+  [ -e /etc/postgresql-common/createcluster.conf ] ||
+    echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
   if apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; then exit 0; fi
 fi
 

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import psycopg
 from psycopg.types.json import Jsonb
 
 from tests.chaos.company.company import Company, Place
@@ -100,9 +102,13 @@ def perform(plan: Plan, server: ChaosServer, folder: Path, say: Callable[[str], 
 
 def prepare(server: ChaosServer) -> None:
     with server.connect() as connection:
-        connection.execute(TABLES)
-        for queue in QUEUES:
-            connection.execute("select signalbox.create_queue(%s, %s)", [queue.name, Jsonb(queue.settings)])
+        create_queues(connection)
+
+
+def create_queues(connection: psycopg.Connection[Any]) -> None:
+    connection.execute(TABLES)
+    for queue in QUEUES:
+        connection.execute("select signalbox.create_queue(%s, %s)", [queue.name, Jsonb(queue.settings)])
 
 
 def wait_for_probes(folder: Path, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Clients of every kind that a failover must not harm; they have the addresses of both hosts."""
+"""Clients of every kind that a failover must not harm; they have the addresses of every host."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from signalbox.connections import primary_selection
 from tests.chaos.company.company import Company
 from tests.chaos.company.queues import QUEUES
 from tests.chaos.company.roles import Part
@@ -14,8 +15,9 @@ from tests.chaos.judging import history
 from tests.chaos.judging.evidence import Truth
 from tests.chaos.judging.history import OK, Journal, Operation
 from tests.chaos.judging.truth import read_truth
-from tests.chaos.run import drain, prepare
+from tests.chaos.run import create_queues, drain
 from tests.proof.failover.pair import Pair
+from tests.proof.patroni.cluster import PatroniNodes
 
 PARTS = (
     Part("sender", "plain"),
@@ -36,13 +38,13 @@ ENOUGH = {"send": 40, "send in a transaction": 5, "receive of work": 5, "ack": 4
 
 @dataclass
 class Load:
-    pair: Pair
+    servers: Pair | PatroniNodes
     folder: Path
     company: Company
 
     def wait_for_work(self, since: float = 0.0) -> None:
         """Wait until clients of every kind have had an answer since that moment."""
-        self.pair.wait_until(lambda: self._is_enough(since), "every client is answered")
+        self.servers.wait_until(lambda: self._is_enough(since), "every client is answered")
 
     def programs(self) -> dict[str, int | None]:
         """Processes of worker and upkeep, which must not die either."""
@@ -50,9 +52,9 @@ class Load:
 
     def drain(self) -> Truth:
         """Stop the senders, let everything be received and acked, and return the final state."""
-        self.pair.wait_until(self._is_noticed, "upkeep notices the promotion")
-        drain(self.pair, self.company, self.folder, _say_nothing)  # type: ignore[arg-type]
-        with self.pair.connect_patiently() as connection:
+        self.servers.wait_until(self._is_noticed, "upkeep notices the promotion")
+        drain(self.servers, self.company, self.folder, _say_nothing)  # type: ignore[arg-type]
+        with self.servers.connect_patiently() as connection:
             return read_truth(connection, QUEUES)
 
     def operations(self) -> list[Operation]:
@@ -63,8 +65,10 @@ class Load:
         return Journal(self.folder / "nemesis.jsonl")
 
     def _is_noticed(self) -> bool:
-        with self.pair.connect_to_standby() as connection:
-            return connection.execute("select count(*) from signalbox.promotion").fetchone() == (2,)
+        with self.servers.connect_patiently() as connection:
+            epoch = primary_selection.read(connection)
+            known = connection.execute("select cluster, epoch from signalbox.promotion").fetchall()
+        return epoch.timeline != 1 and epoch in known
 
     def _is_enough(self, since: float) -> bool:
         found = dict.fromkeys(ENOUGH, 0)
@@ -76,15 +80,16 @@ class Load:
 
 
 @contextmanager
-def load(pair: Pair) -> Iterator[Load]:
+def load(servers: Pair | PatroniNodes) -> Iterator[Load]:
     """Let the clients work while the block runs."""
-    folder = pair.home / "history"
+    folder = servers.home / "history"
     folder.mkdir()
-    prepare(pair.primary)
-    company = Company(pair, folder, 1, 0)  # type: ignore[arg-type]
+    with servers.connect_patiently() as connection:
+        create_queues(connection)
+    company = Company(servers, folder, 1, 0)  # type: ignore[arg-type]
     try:
         company.gather(PARTS, upkeeps=1, workers=1, celery=False)
-        yield Load(pair, folder, company)
+        yield Load(servers, folder, company)
     finally:
         company.disband()
 
