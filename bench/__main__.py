@@ -62,7 +62,7 @@ def main() -> None:
         http = measure_http(server, arena, options.scale, options.rounds, say) if options.http else None
         sqs = measure_sqs(server, arena, options.scale, options.rounds, say) if options.sqs else None
         brokers = measure_brokers(arena, options.scale, options.rounds, say) if options.celery else {}
-        streams = measure_streams(arena, options.scale, options.rounds, say) if options.streams else []
+        streams = measure_streams(server, arena, options.scale, options.rounds, say) if options.streams else []
         pipeline = None
         if options.pipeline is not None:
             millions = options.pipeline or MILLIONS

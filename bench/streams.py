@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from bench import pgbench
 from bench.comparison import Arena, Sample
 from bench.scenarios import PAYLOAD, SIGNALBOX
+from bench.server import ScratchServer
+from bench.stream_uses import measure_uses
 from bench.tables import table_line
 
 CLIENTS = 4
@@ -14,7 +16,7 @@ BATCHED = 200_000
 BATCH = 100
 TITLE = "A stream of four partitions beside a queue, four clients"
 HEADINGS = ("", "messages/s", "CPU us", "WAL bytes")
-WIDTHS = (34, 12, 10, 11)
+WIDTHS = (48, 12, 10, 11)
 
 SETTINGS = '{"partitions": 4, "retention_seconds": 86400}'
 APPEND = f"select partition, position from signalbox.append('bench', '{PAYLOAD}');"
@@ -42,7 +44,9 @@ class StreamSample:
     wal_bytes: float
 
 
-def measure_streams(arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]) -> list[StreamSample]:
+def measure_streams(
+    server: ScratchServer, arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]
+) -> list[StreamSample]:
     """Measure each kind of work in turn, round after round; return medians."""
     few, many = (max(400, int(number * scale) // 400 * 400) for number in (ONE_BY_ONE, BATCHED))
     works: list[tuple[str, int, int, str, Callable[[Arena, int], None]]] = [
@@ -60,9 +64,11 @@ def measure_streams(arena: Arena, scale: float, rounds: int, progress: Callable[
             prepare(arena, messages)
             samples.setdefault(work, []).append(_measure(arena, script, messages, each))
     arena.empty(SIGNALBOX)
+    medians = {(work, messages): Sample.median(samples[work]) for work, messages, *_ in works}
+    medians |= measure_uses(server, arena, scale, rounds, progress)
     return [
-        StreamSample(work, messages, *(getattr(Sample.median(samples[work]), name) for name in _COSTS))
-        for work, messages, *_ in works
+        StreamSample(work, messages, *(getattr(median, name) for name in _COSTS))
+        for (work, messages), median in medians.items()
     ]
 
 

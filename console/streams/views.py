@@ -188,8 +188,9 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     groups = streams.read_groups(list(stream.groups.select_related("stream__tenant", "queue__tenant")))
     fed = {subscriptions.named(request, one.group.queue) for one in groups}
     shown = arrange(request, _of(stream, groups), GROUP_COLUMNS)
-    listed = {"groups": shown.rows, "sort": shown.links, "fed": fed, "kept_bytes": streams.read_bytes(stream)}
-    context = {"title": name, "stream": stream, "tab": "groups", **listed}
+    listed = {"groups": shown.rows, "sort": shown.links, "fed": fed}
+    counted = {"kept_bytes": streams.read_bytes(stream), "deduplicated": streams.count_deduplicated(stream)}
+    context = {"title": name, "stream": stream, "tab": "groups", **listed, **counted}
     return render_page(request, "streams/show.html", "streams/_groups.html", context)
 
 

@@ -13,6 +13,12 @@ STREAM_METRICS: tuple[Metric[Fleet], ...] = (
         lambda fleet: {(stream.tenant.name, stream.name): appended for stream, appended in fleet.streams.appended},
         *("tenant", "stream"),
     ),
+    counter(
+        "stream_appends_deduplicated",
+        "Appends answered with the place of an earlier message of the same deduplication id.",
+        lambda fleet: {(stream.tenant.name, stream.name): count for stream, count in fleet.streams.deduplicated},
+        *("tenant", "stream"),
+    ),
 )
 
 GROUP_METRICS: tuple[Metric[GroupNumbers], ...] = with_labels(

@@ -65,21 +65,38 @@ class PartitionBounds:
 
 @dataclass(frozen=True)
 class Streams:
-    """All streams at one moment: the positions drawn in each, and the progress of each group; oldest first."""
+    """All streams at one moment, oldest first.
+
+    They are the positions drawn in each stream, its deduplicated appends, and the progress of each group.
+    """
 
     appended: Sequence[tuple[Stream, int]] = ()
+    deduplicated: Sequence[tuple[Stream, int]] = ()
     groups: Sequence[GroupNumbers] = ()
+
+
+_REPEATS = RawSQL("coalesce(pg_sequence_last_value(stream.repeats), 0)", [])
 
 
 def read_streams() -> Streams:
     """Read streams from sequences and positions, never from messages; three queries however many there are."""
     drawn = RawSQL("(select sum(coalesce(pg_sequence_last_value(p), 0))::bigint from unnest(stream.positions) p)", [])
-    streams = Stream.objects.select_related("tenant").annotate(appended=drawn).order_by("stream_id")
-    known = {stream.stream_id: stream for stream in streams}
+    streams = Stream.objects.select_related("tenant").annotate(appended=drawn, repeated=_REPEATS)
+    known = {stream.stream_id: stream for stream in streams.order_by("stream_id")}
     groups = [group for group in ConsumerGroup.objects.order_by("group_id") if group.stream_id in known]
     for group in groups:
         group.stream = known[group.stream_id]
-    return Streams([(stream, stream.appended) for stream in known.values()], read_groups(groups))
+    return Streams(
+        [(stream, stream.appended) for stream in known.values()],
+        [(stream, stream.repeated) for stream in known.values()],
+        read_groups(groups),
+    )
+
+
+def count_deduplicated(stream: Stream) -> int:
+    """Count the appends that were answered with the place of an earlier message, since the stream was made."""
+    counted: int = Stream.objects.annotate(repeated=_REPEATS).values_list("repeated", flat=True).get(pk=stream.pk)
+    return counted
 
 
 def get_stream(name: str) -> Stream:

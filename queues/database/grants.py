@@ -143,7 +143,10 @@ MESSAGE_REGISTERS: Mapping[str, str] = {
     r"floor_\d+_t?\d+": READ,
     r"alias_used_\d+_\d+": "select, update",
 }
-STREAM_REGISTERS: Mapping[str, str] = {r"stream_(turn_\d+|position_\d+_\d+)": DRAW, r"stream_message_\d+": ADD}
+STREAM_REGISTERS: Mapping[str, str] = {
+    r"stream_((turn|repeats)_\d+|position_\d+_\d+)": DRAW,
+    r"stream_message_\d+": ADD,
+}
 
 MESSAGE_FUNCTIONS = (
     "_record_audit(text, text, integer, text, text, jsonb)",

@@ -79,13 +79,19 @@ class Impact:
     messages: int
     keys: int
     receives_per_second: float
+    in_flight: int
+    scheduled: int
+    due_seconds: float | None
+    """The seconds until the last scheduled message is due; the old cell is not empty before. None without one."""
 
     @property
     def seconds(self) -> float | None:
         """Estimate the seconds until the old cell is empty; None where nothing is received there."""
         if not self.messages:
             return 0.0
-        return self.messages / self.receives_per_second if self.receives_per_second else None
+        if not self.receives_per_second:
+            return None
+        return max(self.messages / self.receives_per_second, self.due_seconds or 0.0)
 
 
 def parsed(text: str) -> list[int]:

@@ -132,8 +132,10 @@ def _proposal(move: balance.Move) -> str:
 
 def _impact(part: Impact) -> str:
     seconds = "nothing is received there" if part.seconds is None else f"about {part.seconds:.0f} s at its present rate"
+    due = "" if part.due_seconds is None else f", the last due in {part.due_seconds:.0f} s"
     return (
-        f"{part.from_cell} hands out {part.messages} messages before it is empty ({seconds}). "
+        f"{part.from_cell} hands out {part.messages} messages before it is empty ({seconds}): "
+        f"{part.in_flight} in flight, {part.scheduled} scheduled{due}. "
         f"{part.keys} deduplication ids are copied to {part.to_cell}."
     )
 

@@ -93,6 +93,7 @@ class Traffic:
         self.client.create_group("answers", "half", point="beginning")
         self.client.create_group("answers", "feeds", queue=self.engine.queue)
         self.client.append_batch("answers", [1, 2])
+        self.client.append("answers", 3, deduplication_id="repeated")
         self.client.commit_messages("answers", "half", "m", self.client.read_stream("answers", "half", "m", 1))
 
     @property

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
+from psycopg.types.json import Jsonb
 
 from metrics.names import METRICS
 from metrics.reading.fleet import read_fleet
@@ -338,13 +339,16 @@ def test_a_group_of_a_stream_has_its_lag(engine: Engine, scrape: Scrape) -> None
     for n in range(4):
         log.append(n)
     log.commit(log.read(most=1)[0])
+    for ids in (["a"], ["a"], ["a", "b", "b"]):
+        log.rows("select signalbox.append_batch_deduplicated(%s, %s, %s)", log.name, [Jsonb(1)] * len(ids), ids)
     exposition = scrape()
     of_group = {"tenant": "default", "stream": log.name, "group": "g"}
 
-    assert exposition.value("group_lag_messages", **of_group) == 3
+    assert exposition.value("group_lag_messages", **of_group) == 5
     assert exposition.value("group_lag_seconds", **of_group) > 0
     assert exposition.value("group_members", **of_group) == 1
     assert exposition.value("group_committed_offset", **of_group) == 1
     assert exposition.value("group_lost_messages", **of_group) == 0
     assert exposition.value("group_lag_threshold_seconds", **of_group) == 42
-    assert exposition.value("stream_messages_appended_total", tenant="default", stream=log.name) == 4
+    assert exposition.value("stream_messages_appended_total", tenant="default", stream=log.name) == 6
+    assert exposition.value("stream_appends_deduplicated_total", tenant="default", stream=log.name) == 3

@@ -45,6 +45,29 @@ def test_the_loop_for_users_of_kafka_reads_and_commits(dsn):
     given["client"].close()
 
 
+def test_the_compacted_stream_of_the_page_gets_its_messages(client):
+    (example,) = examples("use/compaction.md")
+    exec(compile(example, "docs/use/compaction.md", "exec"), {"client": client})
+    (stream,) = client.list_streams("customers")
+    assert stream.settings["compaction"] is True
+    client.create_group("customers", "page", point="beginning")
+    read = client.read_stream("customers", "page", "m")
+    assert [(message.key, message.payload) for message in read][-1] == ("c-1", None)
+
+
+def test_more_partitions_have_the_preview_that_the_page_shows(client):
+    (example,) = examples("use/stream-settings.md")
+    client.create_stream("orders", {"partitions": 4})
+    for group in ("billing", "search"):
+        client.create_group("orders", group, point="beginning")
+    client.append_batch("orders", list(range(60)))
+    preview, change = example.strip().splitlines()
+    call, _, shown = preview.partition("  # ")
+    assert repr(eval(call, {"client": client})) == shown
+    exec(compile(change, "docs/use/stream-settings.md", "exec"), {"client": client})
+    assert client.list_streams("orders")[0].settings["partitions"] == 8
+
+
 def test_every_call_of_the_page_for_users_of_kafka_exists():
     page = (DOCS / "use/streams-kafka.md").read_text()
     calls = re.findall(r"^\|[^|]+\|([^|]+)\|$", page.partition("## What is different")[0], re.MULTILINE)

@@ -1,7 +1,7 @@
 -- append_batch_deduplicated(stream, payloads, deduplication_ids, ...): append many messages, as append_batch does, each
 -- with a deduplication id or null. A message whose id the stream remembers, or an earlier message of the batch has, is
 -- not appended: its row is the place of the first. Waits for open transactions that have appended with one of the ids.
--- Needs READ COMMITTED. All are appended or none; the other arguments are those of append_batch.
+-- Counts such messages, also when the transaction is rolled back. Needs READ COMMITTED. All are appended or none; the other arguments are those of append_batch.
 create or replace function signalbox.append_batch_deduplicated(
   stream text,
   payloads jsonb[],
@@ -70,6 +70,7 @@ begin
     m.at, m.at + v_stream.dedup_window_seconds * interval '1 second'
   from (select clock_timestamp() as at) m, unnest(v_new) with ordinality n(i, place)
   where v_ids[n.i] is not null;
+  perform nextval(v_stream.repeats) from generate_series(1, v_count - cardinality(v_new));
   return query
   select coalesce(v_places.partitions[n.place], f.partition), coalesce(v_places.positions[n.place], f.position)
   from unnest(v_ids, v_hashes) with ordinality d(id, hash, number)

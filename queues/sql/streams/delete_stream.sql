@@ -28,9 +28,9 @@ begin
   end loop;
   execute format('drop table signalbox.%I', 'stream_message_' || v_stream.stream_id);
   delete from signalbox.stream s where s.stream_id = v_stream.stream_id;
-  execute format('drop sequence %s', array_to_string(v_stream.positions || v_stream.turn, ', '));
+  execute format('drop sequence %s', array_to_string(v_stream.positions || v_stream.turn || v_stream.repeats, ', '));
   perform signalbox._audit_stream('stream.delete', v_stream.name, jsonb_build_object(
-    'settings', to_jsonb(v_stream) - array['name', 'turn', 'positions', 'admission_flags', 'segments_until']
+    'settings', to_jsonb(v_stream) - array['name', 'turn', 'repeats', 'positions', 'admission_flags', 'segments_until']
   ));
   return v_stream.stream_id;
 exception

@@ -40,6 +40,14 @@ def test_a_streams_page_has_its_groups(viewer: Browser, log: Log) -> None:
     assert page.link("slow") == f"/streams/{log.name}/groups/slow"
     assert "2 partitions" in page.text
     assert "KB on disk" in page.text
+    assert "deduplicated" not in page.text
+
+
+def test_a_streams_page_counts_deduplicated_appends(viewer: Browser, log: Log) -> None:
+    for _ in range(3):
+        log.rows("select position from signalbox.append_deduplicated(%s, '1', 'again')", log.name)
+
+    assert "2 deduplicated appends" in viewer.see(f"/streams/{log.name}").text
 
 
 def test_a_groups_page_has_its_partitions_and_members(viewer: Browser, log: Log) -> None:

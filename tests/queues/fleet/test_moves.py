@@ -17,7 +17,7 @@ import signalbox
 from queues import fleet
 from queues.control.queues import create_queue
 from queues.errors import InvalidArgument
-from queues.fleet import moving, readings, rebalancing
+from queues.fleet import moving, readings, rebalancing, reporting
 from queues.fleet.readings import QueueInCell, Reading, read_fleet
 from signalbox.fleet.map import partition_of
 from tests.queues.fleet.conftest import Cells
@@ -161,6 +161,28 @@ def test_a_standard_queue_moves_what_has_a_key(cells: Cells) -> None:
         [impact] = fleet.impact(queue, range(16), "b")
         assert (impact.from_cell, impact.messages, impact.seconds) == ("a", 4, None)
         assert move(queue).messages_left == 4
+
+
+def test_a_plan_says_when_the_last_scheduled_message_lets_the_old_cell_become_empty(cells: Cells) -> None:
+    queue = f"moved-{uuid.uuid4().hex[:8]}"
+    create_queue(queue)
+    fleet.place(queue, ["a"], actor="test")
+    with cells.client() as client:
+        for group, delay in zip(FIRST[:2] + LAST[:1], (600, 60, 6_000), strict=True):
+            client.send(queue, "later", group_id=group, delay_seconds=delay)
+        client.send_batch(queue, ["held", "ready"], group_ids=FIRST[:2])
+        client.receive(queue)
+    [found] = fleet.impact(queue, range(16), "b")
+    impact = replace(found, receives_per_second=1.0)
+    assert (impact.messages, impact.in_flight, impact.scheduled) == (4, 1, 2)
+    assert impact.due_seconds is not None
+    assert 60 < impact.due_seconds <= 600, "the message of a part that stays does not count"
+    assert impact.seconds == impact.due_seconds
+    assert replace(impact, receives_per_second=0.001).seconds == 4_000
+    assert replace(impact, receives_per_second=0.0).seconds is None
+    told = reporting.of_impact([replace(impact, due_seconds=600.0)]).text
+    assert told.startswith("a hands out 4 messages before it is empty (about 600 s at its present rate): 1 in flight, ")
+    assert "2 scheduled, the last due in 600 s" in told
 
 
 def test_a_move_can_be_paused_resumed_and_cancelled_before_the_new_cell_takes_sends(queue: str) -> None:

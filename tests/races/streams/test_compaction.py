@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.races.naive import SCHEMA, NaiveVerbs
 from tests.streams import Log, make_log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -122,6 +123,48 @@ def test_a_message_is_kept_until_the_newer_one_can_be_read(log: Log, connect: Co
     assert compact(log, settled="1 hour") == 0, "it is not old enough"
     assert compact(log) == 1
     assert [payload for _, payload in kept(log).values()] == ["new"]
+
+
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+def test_a_prepared_message_of_a_key_is_waited_for(log: Log, connect: Connect, end: str) -> None:
+    if not can_prepare(log):
+        pytest.skip("the server has no prepared transactions")
+    first = prepare_second_of_three(log, connect)
+
+    assert (compact(log), first in kept(log)) == (0, True)
+    log.connection.execute(f"{end} prepared '{log.name}'")
+    assert compact(log) == (2 if end == "commit" else 1)
+    assert [payload for _, payload in kept(log).values()] == ["new"]
+
+
+def test_compaction_up_to_the_last_position_keeps_a_prepared_message_for_good(
+    log: Log, connect: Connect, naive: NaiveVerbs
+) -> None:
+    if not can_prepare(log):
+        pytest.skip("the server has no prepared transactions")
+    last = "array(select pg_sequence_last_value(p) from unnest(p_stream.positions) p)"
+    naive.install("_compactable", {"signalbox._horizons(p_stream.stream_id, p_stream.positions)": last})
+    naive.install("compact_streams", {})
+    prepare_second_of_three(log, connect)
+
+    log.value(f"select {SCHEMA}.compact_streams(1000000, '0', %s)", NEVER)
+    log.connection.execute(f"commit prepared '{log.name}'")
+    compact(log)
+    assert [payload for _, payload in kept(log).values()] == ["slow", "new"]
+
+
+def can_prepare(log: Log) -> bool:
+    return bool(log.value("select current_setting('max_prepared_transactions')::int"))
+
+
+def prepare_second_of_three(log: Log, connect: Connect) -> tuple[int, int]:
+    """Append three messages of a key, the second in a prepared transaction. Return the place of the first."""
+    slow = log.on(connect(autocommit=False))
+    partition, position = log.append("old", key="k")
+    slow.append("slow", key="k")
+    slow.connection.execute(f"prepare transaction '{log.name}'")
+    log.append("new", key="k")
+    return partition, position
 
 
 def test_a_key_that_was_in_another_partition_keeps_its_later_message(log: Log) -> None:
