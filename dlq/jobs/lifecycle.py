@@ -7,6 +7,7 @@ lock of the row during each batch and reads the state again, so a pause takes ef
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -43,17 +44,22 @@ class DatabaseClock(Func):
     output_field = models.DateTimeField()
 
 
-def start(job: J, *, wake: bool = True, limited: bool = False) -> J:
+def start(job: J, *, wake: bool = True, limited: bool = False, fingerprints: Sequence[str] = ()) -> J:
     """Save a new job with its audit row, and wake up a worker unless the job needs approval.
 
     Without `wake` no worker is woken: the caller runs the job. `limited`: the operator's limit applies to the actor.
+    The audit row keeps the `fingerprints`, so that each failure group finds the jobs that touch it.
     """
     job.reason = job.reason[:500]
     with transaction.atomic():
         hold_back(job, limited)
         job.save(force_insert=True)
         job.refresh_from_db()
-        record(job, "ask" if job.is_awaiting else "create", job.created_by, job.reason)
+        verb, details = (
+            "ask" if job.is_awaiting else "create",
+            {"fingerprints": [*fingerprints]} if fingerprints else {},
+        )
+        record(job, verb, job.created_by, job.reason, **details)
         if wake and not job.is_awaiting:
             wake_up(job.NOUN, job.pk)
     return job

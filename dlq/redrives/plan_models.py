@@ -150,6 +150,11 @@ class Plan(models.Model):
         """List the source queues of the messages that were read, the most frequent first."""
         return [name for name, _ in self.impact.sources]
 
+    @property
+    def fingerprints(self) -> list[str]:
+        """List the fingerprints of the messages that were read, the most frequent first."""
+        return [one for one, _, _ in self.impact.fingerprints]
+
     def summary(self) -> dict[str, Any]:
         """Return the details for the audit."""
         return {

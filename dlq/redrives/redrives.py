@@ -75,7 +75,7 @@ def run(
         job = _job_of(plan, options, actor, reason)
         if not confirmed and confirmations.must_confirm(job):
             raise InvalidArgument(f"Type the word {CONFIRMATION_WORD}.", "confirmation")
-        return lifecycle.start(job, wake=wake)
+        return lifecycle.start(job, wake=wake, fingerprints=plan.fingerprints)
 
 
 def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:

@@ -43,10 +43,11 @@ class BoundedCount:
 
 @dataclass
 class Survey:
-    """Survey of the counted dead letters: their source queues, and how many were redriven before."""
+    """Survey of the counted dead letters: their queues, their fingerprints, and how many were redriven before."""
 
     count: BoundedCount
     sources: Counter[str] = field(default_factory=Counter)
+    fingerprints: Counter[str] = field(default_factory=Counter)
     redriven_before: int = 0
     max_redrives: int = 0
 
@@ -57,12 +58,13 @@ def count_rows(query: Query) -> BoundedCount:
 
 
 def survey(search: Search) -> Survey:
-    """Count the dead letters that the search finds, their queues and their redrives."""
+    """Count the dead letters that the search finds, their queues, fingerprints and redrives."""
     seen = Survey(BoundedCount(0, exact=False))
 
     def look(rows: Iterable[tuple[Any, ...]]) -> None:
-        for source_queue, redrive_count in rows:
+        for source_queue, redrive_count, fingerprint in rows:
             seen.sources[source_queue] += 1
+            seen.fingerprints[fingerprint] += 1
             seen.redriven_before += redrive_count > 0
             seen.max_redrives = max(seen.max_redrives, redrive_count)
 

@@ -22,6 +22,7 @@ WINDOW_IDS = 5_000
 SEARCH_SECONDS = 0.2
 PATTERN_MILLISECONDS = 8_000  # for one window, if the filter has a pattern or a word; shorter than a lease
 SOURCES_NAMED = 20
+FINGERPRINTS_NAMED = 20
 # Every window is read from an index in the order of ids. The planner's statistics are wrong here: they do not know
 # the newest dead letters, and the gaps that a redrive leaves.
 IN_INDEX_ORDER = {"enable_bitmapscan": "off", "enable_seqscan": "off", "enable_sort": "off"}
@@ -40,8 +41,11 @@ def bound_below(upper_bound: int) -> int:
     return (next_id(Span(0, upper_bound), Order.OLDEST_FIRST) or upper_bound + 1) - 1
 
 
-def freeze(job: Selection, filter: CheckedFilter, upper_bound: int, as_of: datetime | None) -> None:
-    """Set the selection of a new job: the filter as canonical text, the bounds, the count and the source queues."""
+def freeze(job: Selection, filter: CheckedFilter, upper_bound: int, as_of: datetime | None) -> list[str]:
+    """Set the selection of a new job: the filter as canonical text, the bounds, the count and the source queues.
+
+    Returns the fingerprints of the counted messages, the most frequent first.
+    """
     if upper_bound < 0:
         raise InvalidArgument("upper_bound must be the id of a dead letter", "upper_bound")
     filter, now = filter.frozen(as_of), database_now()
@@ -51,6 +55,7 @@ def freeze(job: Selection, filter: CheckedFilter, upper_bound: int, as_of: datet
     seen = survey(find(filter, job.as_of, Span(through=upper_bound)))
     job.total_estimate, job.total_is_exact = seen.count.number, seen.count.exact
     job.source_queues = [name for name, _ in seen.sources.most_common(SOURCES_NAMED)]
+    return [one for one, _ in seen.fingerprints.most_common(FINGERPRINTS_NAMED)]
 
 
 def next_ids(job: Selection, limit: int) -> NextIds:

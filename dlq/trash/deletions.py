@@ -32,12 +32,12 @@ def create(
     `InvalidArgument`.
     """
     job = Deletion(created_by=actor, reason=reason, trash_hours=trash.hours())
-    selecting.freeze(job, filter, upper_bound, as_of)
+    fingerprints = selecting.freeze(job, filter, upper_bound, as_of)
     if not job.filter_text:
         raise InvalidArgument("filter is empty: name the dead letters to delete, as in queue:NAME", "filter_text")
     if not confirmed and confirmations.must_confirm(job):
         raise InvalidArgument("Type the word delete.", "confirmation")
-    return lifecycle.start(job, limited=limited)
+    return lifecycle.start(job, limited=limited, fingerprints=fingerprints)
 
 
 def _batch(job: Deletion, now: datetime) -> float | None:

@@ -31,8 +31,8 @@ def listed(ids: Query, order: Order, *, with_payloads: bool, column: LiteralStri
 
 
 def sources_and_redrives(ids: Query) -> Query:
-    """Select (queue where it died, number of redrives) of each dead letter."""
-    return _of(ids, "d.source_queue, d.redrive_count")
+    """Select (queue where it died, number of redrives, fingerprint) of each dead letter."""
+    return _of(ids, "d.source_queue, d.redrive_count, d.fingerprint")
 
 
 def facts(ids: Query) -> Query:

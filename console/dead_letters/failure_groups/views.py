@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ from console.access.roles import requires
 from console.charts import drawing as charts
 from console.charts.drawing import Chart, Series
 from console.dead_letters.failure_groups import lists as group_lists
-from console.dead_letters.failure_groups.activity import read_activity
+from console.dead_letters.failure_groups.activity import Action, read_activity
 from console.dead_letters.failure_groups.forms import (
     CareForm,
     CommentForm,
@@ -105,13 +105,17 @@ def show(request: HttpRequest, fingerprint: str) -> HttpResponse:
         "analysis": lambda: failure_findings.of_group([fingerprint, *group.members], request.user),
         **_forms(request, care),
         "comments": [] if group.is_shared else comments_of([fingerprint, *group.members]),
-        "activity": [] if group.is_shared else read_activity(fingerprint, str(filter)),
+        "activity": [] if group.is_shared else _activity(request, [fingerprint, *group.members], str(filter)),
         "address": request.build_absolute_uri(request.path),
         "people": _people(request),
     }
     return render_page(
         request, "dead_letters/failure_groups/show.html", "dead_letters/failure_groups/_group.html", context
     )
+
+
+def _activity(request: HttpRequest, fingerprints: Sequence[str], filter_text: str) -> Sequence[Action]:
+    return read_activity(fingerprints, filter_text, roles.reach(request.user, "see_metadata"))
 
 
 def _forms(request: HttpRequest, care: GroupNote | None) -> dict[str, Form]:

@@ -10,7 +10,13 @@ import pytest
 from dlq.failure_groups.models import GroupNote
 from dlq.failure_groups.notes import comments_of, describe
 from dlq.failure_groups.reading import FailureGroup, read_group
+from dlq.redrives import plans, redrives
+from dlq.redrives.plan_options import Options
+from dlq.search.checked_filter import check_filter
+from dlq.trash import deletions
+from queues.dead_letters.ids import newest_id
 from queues.models import AuditEvent
+from tests.console.access.reaches import sign_in_with
 from tests.console.browsers import Browser, Page
 from tests.dlq.dead_letter_scenes import DeadLetterScene
 from tests.queues.dead_letters.clusters import fold
@@ -217,3 +223,56 @@ def test_the_activity_of_a_group_has_its_states_and_its_redrives(
     assert "<i>the bank</i> is down" in activity
     assert "<i>the bank" not in page.html
     assert page.link("redrive ").startswith("/redrives/")
+
+
+def test_the_activity_has_every_job_that_touched_the_group(
+    operator: Browser, scene: DeadLetterScene, cause: str
+) -> None:
+    """Whatever their filters; a job without a message of the group is not listed."""
+    scene.add_dead(3, error_class=cause)
+    other = f"{cause}Other"
+    scene.add_dead(1, error_class=other)
+    patch = Options(patch_kind="json", patch=[{"op": "add", "path": "/again", "value": True}])
+    for filter_text, options in ((f"queue:{scene.queue}", None), (f"class:{cause}", patch), (f"class:{other}", None)):
+        plan = plans.make(check_filter(filter_text), actor="ann", reason=f"by {filter_text}", options=options)
+        redrives.run(plan.pk, actor="ann", wake=False)
+    removal = deletions.create(check_filter(f"queue:{scene.queue}"), newest_id(), actor="bob", reason="all old")
+    deletions.cancel(removal.pk, actor="eve")
+
+    activity = operator.see(address(cause)).one("section", id="activity").text
+
+    assert f"by queue:{scene.queue}" in activity
+    assert f"by class:{cause}" in activity
+    assert f"by class:{other}" not in activity
+    assert "bob started a deletion" in activity
+    assert "eve cancelled a deletion" in activity
+
+
+def test_the_activity_of_a_merged_group_has_the_jobs_of_its_parts(
+    operator: Browser, scene: DeadLetterScene, cause: str
+) -> None:
+    scene.add_dead(1, error_class=cause)
+    scene.add_dead(1, error_class=f"{cause}Again")
+    plan = plans.make(check_filter(f"class:{cause}Again"), actor="ann", reason="before the merge")
+    redrives.run(plan.pk, actor="ann", wake=False)
+
+    operator.submit(f"{address(f'{cause}Again')}/merge", into=f"fp-{cause}")
+
+    assert "before the merge" in operator.see(address(cause)).one("section", id="activity").text
+
+
+def test_a_person_with_grants_sees_no_job_over_other_queues(
+    scene: DeadLetterScene, make_dead_letter_scene: Callable[..., DeadLetterScene], cause: str
+) -> None:
+    elsewhere = make_dead_letter_scene()
+    scene.add_dead(2, error_class=cause)
+    elsewhere.add_dead(1, error_class=f"{cause}Other")
+    for filter_text in (f"class:{cause},{cause}Other", f"queue:{scene.queue}"):
+        plan = plans.make(check_filter(filter_text), actor="ann", reason=f"by {filter_text}")
+        redrives.run(plan.pk, actor="ann", wake=False)
+
+    page = sign_in_with({"operator": [(None, scene.queue)]}).see(address(cause))
+
+    activity = page.one("section", id="activity").text
+    assert f"by queue:{scene.queue}" in activity
+    assert "Other" not in activity
