@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from dlq.filters.readings import MisreadError
-from dlq.filters.scanner import FilterError, Scanner
+from dlq.filters.scanner import FilterError, Scanner, shown
 from dlq.filters.suggest import closest
 
 _KEY = re.compile(r'[^\s":,]+(?=:)')
@@ -86,7 +86,7 @@ def _unknown(scanner: Scanner, start: int, written: str, keys: Mapping[str, Key]
     question = f" Did you mean {meant}:?" if meant else ""
     others = f"{meant}: or another key" if meant else "a key of this list"
     expected = f"one of {', '.join(keys)}" if len(keys) <= MAX_LISTED else others
-    return scanner.error(start, f"Unknown key {written[:40]}:.{question}", expected)
+    return scanner.error(start, f"Unknown key {shown(written)}:.{question}", expected)
 
 
 def _value(scanner: Scanner, start: int, name: str, key: Key) -> str:
@@ -96,10 +96,10 @@ def _value(scanner: Scanner, start: int, name: str, key: Key) -> str:
         expected = f"one of {', '.join(key.choices)}" if key.choices else "some text right after it"
         raise scanner.error(start, f"{name}: has no value.", expected)
     if key.choices and value not in key.choices:
-        raise scanner.error(at, f"{name}: has no such value.", f"one of {', '.join(key.choices)}")
+        raise scanner.error(at, f"{name}: does not take {shown(value)}.", f"one of {', '.join(key.choices)}")
     if key.read:
         try:
             key.read(value)
         except MisreadError as misread:
-            raise scanner.error(at, f"{name}: does not read.", str(misread)) from None
+            raise scanner.error(at, f"{name}: does not take {shown(value)}.", str(misread)) from None
     return value

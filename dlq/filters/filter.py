@@ -76,7 +76,7 @@ class Filter:
         """Return this filter. Raises `FilterError` when it is longer than a filter may be."""
         for term in self.terms:
             if len(term.values) > MAX_VALUES:
-                raise term.error(f"The term has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}")
+                raise term.error(f"{term.key}: has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}")
         if (characters := len(str(self))) > MAX_CHARACTERS:
             message = f"Written out in full the filter is {characters:,} characters long."
             raise self.terms[-1].error(message, f"at most {MAX_CHARACTERS:,}")

@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 
 from dlq.filters.keys import KEYS, Key
-from dlq.filters.scanner import Scanner
+from dlq.filters.scanner import Scanner, shown
 from dlq.filters.suggest import closest_key
 from dlq.filters.syntax import EACH, Each, Path, Term
 from dlq.filters.values import read_values
@@ -52,7 +52,7 @@ def _term(scanner: Scanner) -> Term:
     start = scanner.position
     negated = scanner.take("-")
     if scanner.at_term_end:
-        raise scanner.error(start, "This minus negates nothing.", "a term right after it")
+        raise scanner.error(start, "This minus has no term after it.", "a term right after it, as in -queue:orders")
     head = scanner.position
     if scanner.is_next("/") or not scanner.match(_HEAD):
         _refuse_conjunction(scanner)
@@ -77,9 +77,7 @@ def _refuse_conjunction(scanner: Scanner) -> None:
     start = scanner.position
     word = scanner.match(_WORD)
     if word in _CONJUNCTIONS:
-        raise scanner.error(
-            start, f"{word} is no part of the language.", f'{_CONJUNCTIONS[word]}, or "{word}" in quotes'
-        )
+        raise scanner.error(start, f"{word} is not an operator.", f'{_CONJUNCTIONS[word]}, or "{word}" in quotes')
     scanner.position = start
 
 
@@ -92,12 +90,12 @@ def _key(scanner: Scanner, head: int) -> Key:
     if key is None:
         meant = closest_key(name)
         question = f" Did you mean {meant}:?" if meant else ""
-        expected = f"{f'{meant}: or another key' if meant else 'a key'}, or quotes around text that holds a colon"
-        raise scanner.error(head, f"Unknown key {name[:40]}:.{question}", expected, end)
+        expected = f"{f'{meant}: or another key' if meant else 'a key'}, or quotes around text with a colon"
+        raise scanner.error(head, f"Unknown key {shown(name)}:.{question}", expected, end)
     if key.takes_path and scanner.position == end:
-        raise scanner.error(head, f"{key.name}: needs a path.", f"one, as in {key.example}")
+        raise scanner.error(head, f"{key.name}: needs a path after a dot.", f"one, as in {key.example}")
     if not key.takes_path and scanner.position < end:
-        raise scanner.error(head, f"{key.name}: takes no path.", f"{key.name}: alone, as in {key.example}", end)
+        raise scanner.error(head, f"{key.name}: does not take a path.", f"{key.name}: alone, as in {key.example}", end)
     return key
 
 
@@ -110,18 +108,20 @@ def _path(scanner: Scanner, head: int, key: Key) -> Path:
         elif segment := scanner.match(_SEGMENT):
             segments.append(segment)
         else:
-            raise scanner.error(head, "The path has an empty segment.", f"a name after each dot, as in {key.example}")
+            raise scanner.error(
+                head, f"{key.name}: has a path with an empty part.", f"a name after each dot, as in {key.example}"
+            )
         while scanner.take("[]"):
             segments.append(EACH)
-        _refuse_brackets(scanner, start)
+        _refuse_brackets(scanner, start, key)
         if len(segments) > MAX_PATH_SEGMENTS:
-            message = f"The path is more than {MAX_PATH_SEGMENTS} segments deep."
+            message = f"{key.name}: has a path of more than {MAX_PATH_SEGMENTS} names."
             raise scanner.error(start, message, f"at most {MAX_PATH_SEGMENTS}")
     return tuple(segments)
 
 
-def _refuse_brackets(scanner: Scanner, start: int) -> None:
+def _refuse_brackets(scanner: Scanner, start: int, key: Key) -> None:
     if not scanner.at_end and scanner.text[scanner.position] in "[]":
         scanner.match(_NAME)
-        expected = "[] for any element of a list, as in payload.items[].sku:x; or quotes around the name"
-        raise scanner.error(start, "Brackets hold nothing here.", expected)
+        expected = "[] for any element of a list, as in payload.items[].sku:x; or quotes around a name with brackets"
+        raise scanner.error(start, f"{key.name}: takes only empty brackets in a path.", expected)

@@ -6,10 +6,17 @@ import re
 
 MAX_CHARACTERS = 2_000  # a filter travels in URLs
 
+MAX_SHOWN_CHARACTERS = 40
+
 _SPACES = re.compile(r"\s+")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _PLAIN = re.compile(r'[^"\\]+')
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def shown(text: str) -> str:
+    """Return typed text as a message shows it, cut if it is long."""
+    return f"{text[:MAX_SHOWN_CHARACTERS]}…" if len(text) > MAX_SHOWN_CHARACTERS else text or '""'
 
 
 class FilterError(ValueError):
@@ -41,7 +48,7 @@ class Scanner:
             message = f"The filter is {len(text):,} characters long."
             raise self.error(MAX_CHARACTERS, message, f"at most {MAX_CHARACTERS:,}", len(text))
         if unstorable := _UNSTORABLE.search(text):
-            message = "The filter holds a character that PostgreSQL cannot store."
+            message = "The filter has a character that PostgreSQL cannot store."
             raise self.error(unstorable.start(), message, "text without NUL and lone surrogates", unstorable.end())
 
     @property
@@ -104,5 +111,7 @@ class Scanner:
         self.position += 2
         character = _ESCAPED.get(self.text[backslash + 1])
         if character is None:
-            raise self.error(backslash, "This is no escape.", r"\" \\ \n \r or \t; a backslash is written \\")
+            raise self.error(
+                backslash, "The quotes have an unknown escape.", r"\" \\ \n \r or \t; a backslash is written \\"
+            )
         return character

@@ -119,7 +119,7 @@ class Term(Placed):
         key = KEYS[self.key]
         if target not in key.columns:
             places = ", ".join(place.phrase for place in key.targets)
-            raise self.error(f"{key.name}: cannot be asked of {target.phrase}.", f"{key.name}: only with {places}")
+            raise self.error(f"{key.name}: does not work for {target.phrase}.", f"{key.name}: only with {places}")
 
     @property
     def literals(self) -> list[str]:

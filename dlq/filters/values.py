@@ -13,7 +13,7 @@ from typing import cast
 
 from dlq.filters.keys import Key, Kind
 from dlq.filters.readings import JSON_NUMBER, READERS, MisreadError, is_json_scalar, is_reversed
-from dlq.filters.scanner import Scanner
+from dlq.filters.scanner import Scanner, shown
 from dlq.filters.suggest import closest
 from dlq.filters.syntax import FALSE_QUOTES, Comparison, Literal, Operator, Pattern, Present, Range, Value
 
@@ -34,33 +34,46 @@ def read_values(scanner: Scanner, key: Key, worded: bool = False) -> tuple[Value
     while True:
         start = scanner.position
         if scanner.take(","):
-            raise scanner.error(start, "A value is missing before this comma.", f"one, as in {key.example}")
+            raise scanner.error(
+                start, f"{named(key, worded)} has no value before this comma.", f"one, as in {key.example}"
+            )
         value = _value(scanner, key, worded)
-        _expect_end(scanner)
+        _expect_end(scanner, named(key, worded))
         if len(values) == MAX_VALUES:
-            raise scanner.error(start, f"The term has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}")
+            raise scanner.error(
+                start, f"{named(key, worded)} has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}"
+            )
         values.append(value)
         comma = scanner.position
         if not scanner.take(","):
             return tuple(values)
         if scanner.at_term_end:
-            raise scanner.error(comma, "A value is missing after this comma.", f"one, as in {key.example}")
+            raise scanner.error(
+                comma, f"{named(key, worded)} has no value after this comma.", f"one, as in {key.example}"
+            )
 
 
-def _expect_end(scanner: Scanner) -> None:
+def named(key: Key, worded: bool = False) -> str:
+    """Return the subject of a sentence about a value: its key, or words for text that was typed without a key."""
+    return "Text without a key" if worded else f"{key.name}:"
+
+
+def _expect_end(scanner: Scanner, subject: str) -> None:
     if scanner.at_term_end or scanner.text[scanner.position] == ",":
         return
     start = scanner.position
     if scanner.take('"'):
-        raise scanner.error(start, "A quote opens within a value.", "quotes around the whole value, or a space")
+        raise scanner.error(
+            start, f"{subject} has a quote within its value.", 'quotes around the whole value, as in "a b"'
+        )
     scanner.match(_BARE)
-    raise scanner.error(start, "Text follows the closing quote.", "a space or a comma")
+    raise scanner.error(start, f"{subject} has text right after the closing quote.", "a space or a comma there")
 
 
 def _value(scanner: Scanner, key: Key, worded: bool) -> Value:
     start = scanner.position
     if key.kind.matches and scanner.is_next("/"):
-        return _pattern(scanner, start)
+        return _pattern(scanner, start, named(key, worded))
     if key.kind.ordered and (operator := scanner.match(_OPERATOR)):
         return Comparison(cast("Operator", operator), _operand(scanner, key, start, _BARE))
     if key.kind is Kind.JSON:
@@ -69,17 +82,22 @@ def _value(scanner: Scanner, key: Key, worded: bool) -> Value:
     return _range(scanner, key, _BARE_TO_RANGE) if key.kind.ordered else _literal(scanner, key, worded)
 
 
-def _pattern(scanner: Scanner, start: int) -> Pattern:
+def _pattern(scanner: Scanner, start: int, subject: str) -> Pattern:
     """Read a regular expression. `dlq.search.checked_filter` checks that PostgreSQL can read it."""
     quotes = "quotes around text that starts with a slash"
     read = _PATTERN.fullmatch(scanner.match(_PATTERN))
     if read is None:
-        raise scanner.error(start, "The pattern is not closed.", f"a closing /, or {quotes}", len(scanner.text))
+        raise scanner.error(
+            start, f"{subject} has a pattern that is not closed.", f"a closing /, or {quotes}", len(scanner.text)
+        )
     if not (scanner.at_term_end or scanner.text[scanner.position] == ","):
         scanner.match(_BARE)
-        raise scanner.error(start, "Text follows the closing slash.", f"a space or a comma; or {quotes}")
+        raise scanner.error(
+            start, f"{subject} has text right after its pattern.", f"a space or a comma there; or {quotes}"
+        )
     if not 0 < len(read[1]) <= MAX_PATTERN_CHARACTERS:
-        raise scanner.error(start, f"The pattern has {len(read[1])} characters.", f"from 1 to {MAX_PATTERN_CHARACTERS}")
+        message = f"{subject} has a pattern of {len(read[1])} characters."
+        raise scanner.error(start, message, f"a pattern of 1 to {MAX_PATTERN_CHARACTERS} characters")
     text = _ESCAPED.sub(lambda found: "/" if found.group() == r"\/" else found.group(), read[1])
     return Pattern(text, bool(read[2]), position=start, source=read.group())
 
@@ -90,11 +108,13 @@ def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal
     low = _operand(scanner, key, start, bare)
     if not scanner.take(".."):
         if key.kind is Kind.AGE:
-            raise scanner.error(start, "age: compares durations.", "a bound such as >1h, or a range such as 1h..2h")
+            raise scanner.error(
+                start, "age: needs a bound or a range.", "a bound such as >1h, or a range such as 1h..2h"
+            )
         return Literal(low)
     high = _operand(scanner, key, start, _BARE)
     if is_reversed(key.kind, low, high):
-        raise scanner.error(start, "The range ends before it starts.", "the lower end first")
+        raise scanner.error(start, f"{key.name}: has a range that ends before it starts.", f"{high}..{low}")
     return Range(low, high)
 
 
@@ -104,14 +124,16 @@ def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]
     quoted = scanner.is_next('"')
     text = scanner.quoted() if quoted else scanner.match(bare)
     if quoted and key.kind is Kind.JSON:
-        raise scanner.error(start, "Only numbers compare here.", "a number without quotes")
+        raise scanner.error(start, f"{key.name}: compares numbers only.", "a number without quotes, as in >5")
     try:
         _check_largest(READERS[key.kind](text), key)
     except MisreadError as misread:
         if text or quoted:
-            raise scanner.error(start, f"{key.name}: cannot read this.", str(misread)) from None
+            raise scanner.error(start, f"{key.name}: does not take {shown(text)}.", str(misread)) from None
         scanner.match(_BARE)
-        raise scanner.error(value_start, f"{key.name}: a bound is missing.", str(misread)) from None
+        raise scanner.error(
+            value_start, f"{key.name}: has a comparison or a range without its bound.", str(misread)
+        ) from None
     return text
 
 
@@ -126,7 +148,7 @@ def _literal(scanner: Scanner, key: Key, worded: bool) -> Literal | Present:
     if scanner.is_next('"'):
         text = scanner.quoted()
         if not text and key.kind in {Kind.SUBSTRING, Kind.WORDS}:
-            raise scanner.error(start, "Empty text is within every text.", "some text between the quotes")
+            raise scanner.error(start, f"{named(key, worded)} has empty quotes.", "some text between the quotes")
         literal = Literal(text, string_only=key.kind is Kind.JSON and is_json_scalar(text))
         return _choice(scanner, key, start, text) if key.choices else literal
     text = scanner.match(_BARE)
@@ -139,17 +161,23 @@ def _literal(scanner: Scanner, key: Key, worded: bool) -> Literal | Present:
 def _refuse_unquoted(scanner: Scanner, key: Key, start: int, text: str, worded: bool) -> None:
     """Refuse unquoted text that was probably meant as syntax, such as a comparison or a pattern."""
     if text == "*":
-        message = "A * alone asks for any value, which is no condition here."
+        message = f"{named(key, worded)} does not take * alone."
         raise scanner.error(start, message, f'a value, as in {key.example}; or "*" in quotes')
     if text[0] in "<>":
-        raise scanner.error(start, f"{key.name}: does not compare.", "quotes around text that starts with < or >")
+        expected = f"{_as_in(key)}; or quotes around text that starts with < or >"
+        raise scanner.error(start, f"{named(key, worded)} does not take < and >.", expected)
     if text[0] == "/":
-        raise scanner.error(start, f"{key.name}: takes no pattern.", "quotes around text that starts with a slash")
+        expected = f"{_as_in(key)}; or quotes around text that starts with a slash"
+        raise scanner.error(start, f"{key.name}: does not take a pattern.", expected)
     if text[0] in FALSE_QUOTES:
-        message = f"The character {text[0]} does not quote."
+        message = f"{named(key, worded)} has the character {text[0]} in place of a quote."
         raise scanner.error(start, message, 'double quotes, as in error:"timed out"')
     if worded and ":" in text:
-        raise scanner.error(start, "Words without a key hold no colon.", "quotes around text that holds a colon")
+        raise scanner.error(start, "Text without a key has a colon.", 'quotes around text with a colon, as in "10:30"')
+
+
+def _as_in(key: Key) -> str:
+    return f"a value, as in {key.example.removeprefix('-')}"
 
 
 def _choice(scanner: Scanner, key: Key, start: int, text: str) -> Literal:
@@ -157,5 +185,5 @@ def _choice(scanner: Scanner, key: Key, start: int, text: str) -> Literal:
         return Literal(text.lower())
     meant = closest(text, key.choices)
     question = f". Did you mean {meant}?" if meant else "."
-    message = f"{key.name}: has no value {text[:40]}{question}"
+    message = f"{key.name}: does not take {shown(text)}{question}"
     raise scanner.error(start, message, f"one of {', '.join(key.choices)}")

@@ -136,7 +136,7 @@ def _name(name: str) -> str:
     try:
         Scanner(name)
     except FilterError as error:
-        raise InvalidArgument("The name holds a character that PostgreSQL cannot store.", "name") from error
+        raise InvalidArgument("The name has a character that PostgreSQL cannot store.", "name") from error
     return name
 
 
@@ -153,7 +153,7 @@ def _check_keys(filter: Filter, page: str) -> None:
     places = {Target.DEAD_LETTER} if page == SavedFilter.Page.DEAD_LETTERS else set(Target) - {Target.DEAD_LETTER}
     for term in filter.terms:
         if not places & set(KEYS[term.key].targets):
-            raise term.error(f"{term.key}: cannot be asked on this page.", "a key that its list answers")
+            raise term.error(f"{term.key}: does not work on this page.", "a key of its list")
 
 
 def _facts(kept: SavedFilter) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def test_the_activity_of_a_group_has_its_states_and_its_redrives(
 def test_the_activity_has_every_job_that_touched_the_group(
     operator: Browser, scene: DeadLetterScene, cause: str
 ) -> None:
-    """Whatever their filters; a job without a message of the group is not listed."""
+    """List jobs whatever their filters are; a job without a message of the group is not listed."""
     scene.add_dead(3, error_class=cause)
     other = f"{cause}Other"
     scene.add_dead(1, error_class=other)

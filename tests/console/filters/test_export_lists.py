@@ -307,7 +307,7 @@ def test_the_command_that_is_cut_ends_with_status_3(commits: None, scene: DeadLe
         (["", "--of", "messages:no-such-queue"], "no-such-queue"),
         (["", "--of", "messages:"], "--of must be dead-letters or messages:QUEUE"),
         (["", "--state", "ready"], "--of must be dead-letters or messages:QUEUE"),
-        (["class:x", "--of", "messages:Q"], "cannot be asked of ready messages"),
+        (["class:x", "--of", "messages:Q"], "does not work for ready messages"),
     ],
 )
 def test_the_command_says_what_is_wrong(commits: None, engine: Engine, arguments: list[str], said: str) -> None:

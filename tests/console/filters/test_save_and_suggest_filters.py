@@ -111,7 +111,7 @@ def test_a_shared_filter_does_not_tell_what_is_masked(
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("bad of {queue}", "age:old", "age: cannot read this."),
+        ("bad of {queue}", "age:old", "age: does not take old."),
         ("taken of {queue}", "class:X", "You already have a saved filter called 'taken of {queue}' for this list."),
         ("  ", "class:X", "Enter a name."),
     ],

@@ -93,7 +93,7 @@ def test_a_key_that_the_state_cannot_answer_is_a_mistake(operator: Browser, engi
     page = browse(operator, engine, q="class:TimeoutError")
 
     assert page.one("mark").text == "class:TimeoutError"
-    assert "cannot be asked of ready messages" in page.text
+    assert "does not work for ready messages" in page.text
 
 
 def test_pages_follow_each_other_without_gap_or_repeat(operator: Browser, engine: Engine) -> None:

@@ -132,7 +132,7 @@ def test_a_key_out_of_place_says_where_it_belongs(target, text, token, expected)
         parse(text).compile(target, NOW)
     mistake = caught.value
     assert (mistake.position, mistake.token) == (text.index(token), token)
-    assert mistake.message.endswith(f"cannot be asked of {Target(target).phrase}.")
+    assert mistake.message.endswith(f"does not work for {Target(target).phrase}.")
     assert expected in mistake.expected
 
 

@@ -16,7 +16,8 @@ PAGE = (DOCS / "operate" / "filters.md").read_text() + (DOCS / "reference" / "fi
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 EXAMPLES = [line for block in re.findall(r"^```filter\n(.*?)^```", PAGE, re.S | re.M) for line in block.splitlines()]
 KEY_ROWS = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \| `", PAGE, re.M))
-MISTAKES = re.findall(r"^\| `([^`]+)` \| ((?:Unknown|Expected|The character|OR|class:|Text)[^|]+) \|$", PAGE, re.M)
+_SECTION = PAGE.partition("\n## Mistakes\n")[2].partition("\n## ")[0]
+MISTAKES = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|$", _SECTION, re.M)
 PLACES = {
     "all": set(Target),
     "all but the log": set(Target) - {Target.MESSAGE},

@@ -65,15 +65,20 @@ def test_what_reads_is_written_so_that_it_reads_again(source: str, ignores_case:
 @pytest.mark.parametrize(
     ("text", "token", "message", "expected"),
     [
-        ("error:/timed out", "/timed out", "The pattern is not closed.", "a closing /"),
-        ("class:x error:/a\\/", "/a\\/", "The pattern is not closed.", "a closing /"),
-        ("payload.path:/orders/42", "/orders/42", "Text follows the closing slash.", "quotes around text"),
-        ("error://", "//", "The pattern has 0 characters.", "from 1 to 200"),
-        ("error:/" + "a" * 201 + "/", "/" + "a" * 201 + "/", "The pattern has 201 characters.", "from 1 to 200"),
-        ("queue:/^orders/", "/^orders/", "queue: takes no pattern.", "quotes around text"),
-        ("attempts:/3/", "/3/", "attempts: cannot read this.", "a whole number"),
+        ("error:/timed out", "/timed out", "error: has a pattern that is not closed.", "a closing /"),
+        ("class:x error:/a\\/", "/a\\/", "error: has a pattern that is not closed.", "a closing /"),
+        ("payload.path:/orders/42", "/orders/42", "payload: has text right after its pattern.", "quotes around text"),
+        ("error://", "//", "error: has a pattern of 0 characters.", "1 to 200 characters"),
+        (
+            "error:/" + "a" * 201 + "/",
+            "/" + "a" * 201 + "/",
+            "error: has a pattern of 201 characters.",
+            "1 to 200 characters",
+        ),
+        ("queue:/^orders/", "/^orders/", "queue: does not take a pattern.", "quotes around text"),
+        ("attempts:/3/", "/3/", "attempts: does not take /3/.", "a whole number"),
         ("error:" + ",".join(["/a/"] * 11), "/a/", "The filter has more than 10 patterns.", "at most 10"),
-        ("payload.a[0].b:1", "a[0]", "Brackets hold nothing here.", "[] for any element"),
+        ("payload.a[0].b:1", "a[0]", "payload: takes only empty brackets in a path.", "[] for any element"),
     ],
 )
 def test_an_invalid_pattern_is_reported_at_its_position(text: str, token: str, message: str, expected: str) -> None:
