@@ -27,6 +27,7 @@ from tests.scratch import prefer_memory
 
 pytest_plugins = ["tests.engine", "tests.tiers"]
 
+gc.disable()  # until the first test: what is imported and collected stays
 prefer_memory()
 HOME = Path(tempfile.mkdtemp(prefix="signalbox-tests-"))
 
@@ -65,6 +66,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)
+    gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-PROOF = Path(__file__).parent / "proof"
+PROOF = f"{Path(__file__).parent / 'proof'}/"
 ALONE = tuple(f"tests/browser/test_{name}.py" for name in ("every_page", "focus", "hostile_text"))
 """Long files that do not wait for the rest of their folder."""
 TOGETHER = ("tests/pipeline", "tests/signalbox/celery", "tests/browser", "tests/proof/outages", "tests/proof/pooler")
@@ -56,7 +56,7 @@ def examples(wide: int) -> int:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if PROOF in item.path.parents:
+    if str(item.path).startswith(PROOF):
         item.add_marker(pytest.mark.proof)
     if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         item.add_marker(pytest.mark.property)

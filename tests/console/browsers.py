@@ -8,9 +8,16 @@ from functools import cached_property
 from html.parser import HTMLParser
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 
+from console.access.reauthentication import CHECKED_AT
+from console.access.sessions import SessionStore
 from console.overview import standings
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -161,6 +168,15 @@ class Browser(Client):
     @property
     def name(self) -> str:
         return f"test-{self.role.replace(' ', '-')}"
+
+    def resume(self, person: User) -> None:
+        """Have a session as after `force_login`, in a fifth of its statements; the rest of a login is left out."""
+        session = SessionStore()
+        session[SESSION_KEY], session[HASH_SESSION_KEY] = str(person.pk), person.get_session_auth_hash()
+        session[BACKEND_SESSION_KEY] = f"{ModelBackend.__module__}.{ModelBackend.__qualname__}"
+        session[CHECKED_AT] = timezone.now().timestamp()
+        session.create()
+        self.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
 
     def see(self, path: str, status: int = 200, **parameters: Any) -> Page:
         """Open a page of the console."""

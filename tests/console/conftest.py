@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.template.base import Template
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from console.access.roles import ROLES
 from console.overview import standings
 from tests.console.browsers import Browser
 from tests.dlq.dead_letter_scenes import make_dead_letter_scene, scene
@@ -58,14 +59,22 @@ def sign_in(commits: None) -> Callable[[str], Browser]:
 
     def _sign_in(role: str) -> Browser:
         person, _ = User.objects.get_or_create(username=f"test-{role.replace(' ', '-')}")
-        person.is_superuser, person.is_active = role == "superuser", True  # another test may have shut them out
-        person.save()
-        person.groups.set(Group.objects.filter(name=role))
+        _restore(person, role)
         browser = Browser(role)
-        browser.force_login(person)
+        browser.resume(person)
         return browser
 
     return _sign_in
+
+
+def _restore(person: User, role: str) -> None:
+    """Undo what another test has done to the person, who may be shut out or have another role."""
+    expected = role == "superuser", True
+    if (person.is_superuser, person.is_active) != expected:
+        person.is_superuser, person.is_active = expected
+        person.save()
+    if list(person.groups.values_list("name", flat=True)) != ([role] if role in ROLES else []):
+        person.groups.set(Group.objects.filter(name=role))
 
 
 @pytest.fixture

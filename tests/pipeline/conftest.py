@@ -44,7 +44,7 @@ values (pg_snapshot_xmin(pg_current_snapshot())::text::bigint, clock_timestamp()
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order tests with Spark's session first, so that one process has all of them."""
-    places = [place for place, item in enumerate(items) if HERE in item.path.parents]
+    places = [place for place, item in enumerate(items) if str(item.path).startswith(f"{HERE}/")]
     ours = [items[place] for place in places]
     ours.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))
     for place, item in zip(places, ours, strict=True):
