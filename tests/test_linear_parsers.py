@@ -254,11 +254,11 @@ def alerts(text: str) -> None:
 
 
 def sqs_form(text: str) -> None:
-    """Read a form by the input of every operation of the SQS endpoint."""
-    fields = sqs_query.fields_in("", text.encode())
+    """Read a form by the input of every operation of the SQS endpoint. A request has one tree of fields."""
+    tree = sqs_query._tree(sqs_query.fields_in("", text.encode()))
     for operation in OPERATIONS.values():
         with suppress(SqsError):
-            sqs_query.read_request(operation.input, fields)
+            sqs_query._structure(operation.input, tree)
 
 
 def sqs_json(text: str) -> None:

@@ -44,7 +44,11 @@ class Load:
 
     def wait_for_work(self, since: float = 0.0) -> None:
         """Wait until clients of every kind have had an answer since that moment."""
-        self.servers.wait_until(lambda: self._is_enough(since), "every client is answered")
+        try:
+            self.servers.wait_until(lambda: self._is_enough(since), "every client is answered")
+        except AssertionError as error:
+            last = {one.client: one for one in self.operations()}
+            raise AssertionError(f"{error}: {self._answered(since)} of {ENOUGH}; last of each: {last}") from error
 
     def programs(self) -> dict[str, int | None]:
         """Processes of worker and upkeep, which must not die either."""
@@ -71,12 +75,16 @@ class Load:
         return epoch.timeline != 1 and epoch in known
 
     def _is_enough(self, since: float) -> bool:
+        found = self._answered(since)
+        return all(found[kind] >= enough for kind, enough in ENOUGH.items())
+
+    def _answered(self, since: float) -> dict[str, int]:
         found = dict.fromkeys(ENOUGH, 0)
         for one in self.operations():
             kind = "receive of work" if one.arguments.get("queue") == "work" and one.kind == "receive" else one.kind
             if kind in found and one.outcome == OK and one.invoked > since:
                 found[kind] += 1
-        return all(found[kind] >= enough for kind, enough in ENOUGH.items())
+        return found
 
 
 @contextmanager

@@ -125,8 +125,9 @@ def test_a_full_write_ahead_log_ends_the_server_and_loses_nothing(
     postmaster = server.postmaster()
     with bounded_files(postmaster, 8 * MEGABYTE):
         accepted, refused = fill(lambda body: client.send(queue, body))
-        assert refused.cause in {"connection-lost", "disk-full"}
-        assert refused.nothing_done == (refused.cause == "disk-full")
+        # Whichever process of the server needs the log first ends it: that of the send, or one between two sends.
+        assert refused.cause in {"connection-lost", "disk-full", "starting"}
+        assert refused.nothing_done == (refused.cause != "connection-lost")
     server.start()
 
     accepted.append(until(lambda: sent(client, queue), "a send that is accepted"))
