@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models.expressions import RawSQL
 
 from queues import audit
-from queues.database.query import fetch, query_text, verb_rows, verb_value
+from queues.database.query import fetch, query_text, verb_rows
 from queues.errors import GroupNotFound, InvalidArgument, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
