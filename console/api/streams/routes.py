@@ -68,7 +68,7 @@ async def rename_stream(request: Any, stream: Path[str], wanted: shapes.StreamRe
 
 @router.delete(STREAM, auth=ApiKey("configure"), response={204: None})
 async def delete_stream(request: Any, stream: Path[str]) -> HttpResponse:
-    """Refused while the stream is open, sends to a queue, captures a table or has a member that reads."""
+    """Refuse a stream that is open, sends to a queue, captures a table or has a member that reads."""
     await reached_stream(request.auth, stream)
     await in_thread(configuring.delete, request.auth, stream)
     return nothing()
