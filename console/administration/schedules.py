@@ -19,7 +19,7 @@ from console.web.wording import number
 from pipeline.jobs import schedules, starting
 from queues.messages import due, periodic
 from queues.messages.due import DueHour
-from signalbox.celery.beat import REPORT_SECONDS, in_words
+from signalbox.celery.processes.beat import REPORT_SECONDS, in_words
 
 MAX_NAMED = 5
 MAX_TASKS = 500

@@ -16,7 +16,7 @@ from console.overview import standings
 from pipeline.jobs import schedules, starting
 from pipeline.models import RunRequest
 from queues.messages import due
-from signalbox.celery.beat import in_words
+from signalbox.celery.processes.beat import in_words
 from tests.console.access.reaches import sign_in_with
 from tests.console.browsers import Browser
 from tests.engine import Engine

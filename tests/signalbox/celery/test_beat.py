@@ -11,7 +11,7 @@ from celery.beat import Scheduler
 from celery.schedules import crontab
 from celery.schedules import schedule as interval
 
-from signalbox.celery import beat
+from signalbox.celery.processes import beat
 from tests.signalbox.celery.conftest import Shop, wait_until
 
 SCHEDULE = {
