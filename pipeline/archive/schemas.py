@@ -84,7 +84,7 @@ STREAM_MESSAGES = Kind(
     "appended_at",
     schema_of(
         "stream_id int, stream text, tenant_id int, tenant text, partition smallint, position bigint, key text",
-        "payload text, attributes text, trace_id text, appended_at timestamptz",
+        "payload text, attributes text, trace_id text, appended_at timestamptz, body_sha256 bytea, body_bytes bigint",
     ),
 )
 KINDS = {kind.name: kind for kind in (SETTLED, FAILURES, DEAD_LETTERS, STREAM_MESSAGES)}

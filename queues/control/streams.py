@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
 from signalbox.calls.consumer_groups import GroupChange, Moved, Point
 from signalbox.calls.streams import PartitionPreview, Place
+from signalbox.messages import Body
 
 
 @dataclass(frozen=True)
@@ -274,11 +276,29 @@ def seek(stream: str, group: str, point: Point, *, actor: str, reason: str, **wh
         return client().seek(stream, group, point, **where)
 
 
+@dataclass(frozen=True)
+class StoredMessage:
+    """A message of a stream in a list, with the start of its payload. `large` names a body in the body store."""
+
+    position: int
+    key: str | None
+    payload_text: str
+    appended_at: datetime
+    large: Body | None
+
+
 def browse(
     stream: Stream, partition: int, *, above: int | None = None, below: int | None = None, most: int = 50
-) -> list[tuple[int, str | None, str, datetime]]:
-    """Read (position, key, payload text, appended at) of a partition: the newest, or the next above a position."""
-    return fetch(
-        "select position, key, payload_text, appended_at from signalbox.browse_stream(%s, %s, %s, %s, %s)",
-        [stream.name, partition, above, below, most],
-    )
+) -> list[StoredMessage]:
+    """Read messages of a partition: the newest, or the next above a position."""
+    rows = fetch(query_text("streams/browse"), [stream.stream_id, stream.name, partition, above, below, most])
+    return [
+        StoredMessage(position, key, text, appended_at, Body(sha256, size) if sha256 else None)
+        for position, key, text, appended_at, sha256, size in rows
+    ]
+
+
+def read_large_body(stream: Stream, partition: int, position: int) -> tuple[Body, Mapping[str, Any]] | None:
+    """Read the pointer of a message to its large body, and the attributes; None without such a body."""
+    rows = fetch(query_text("streams/large_body"), [stream.stream_id, partition, position])
+    return (Body(rows[0][0], rows[0][1]), json.loads(rows[0][2] or "{}")) if rows else None

@@ -109,6 +109,7 @@ STREAMS: Mapping[str, str] = {
     "group_partition": "select, insert, update",
     "staged_write": ALL,
     "stream": f"select, insert, update ({_STREAM_SETTINGS})",
+    "stream_body_pointer": ADD,
     "stream_bytes_counter": READ,
     "stream_dedup": ADD,
     "stream_message": ADD,
@@ -134,6 +135,7 @@ ARCHIVE: Mapping[str, str] = {
     "rewritten": READ,
     "settled": READ,
     "stream": READ,
+    "stream_body_pointer": READ,
     "stream_message": READ,
     "tenant": "select (tenant_id, name)",
 }

@@ -670,6 +670,27 @@ CALLS: dict[str, tuple[str, Any]] = {
         "(select count(*) from signalbox.append_batch_deduplicated(%(stream)s, array['1', '1']::jsonb[], '{id,id}'))",
         2,
     ),
+    "_append_batch_deduplicated": (
+        (
+            "(select count(*) from signalbox._append_batch_deduplicated("
+            "%(stream)s, array['1', '1']::jsonb[], '{id,id}', null, null, null, null))"
+        ),
+        2,
+    ),
+    "append_batch_large": (
+        (
+            "(select count(*) from signalbox.append_batch_large("
+            "%(stream)s, array['null', '1']::jsonb[], array[sha256('claimed'), null]))"
+        ),
+        2,
+    ),
+    "_check_stream_bodies": (
+        "signalbox._check_stream_bodies(array['null']::jsonb[], array[sha256('claimed')], 262144)",
+        300_000,
+    ),
+    "_hold_bodies": ("signalbox._hold_bodies(array[sha256('claimed'), sha256('unknown')])", False),
+    "_stream_body": ("signalbox._stream_body(%(stream_id)s, 0::smallint, 1)", None),
+    "_release_stream_bodies": ("signalbox._release_stream_bodies(%(stream_id)s, '{0}', '{1}')", []),
     "_check_append_ids": ("signalbox._check_append_ids(%(stream_id)s, '{\"\"}')", Refusal("SB400")),
     "_first_append": ("(signalbox._first_append(%(stream_id)s, 'none', '')).position is null", True),
     "preview_partitions": ("(signalbox.preview_partitions(%(stream)s, 4)).moved_keys", 0.5),
@@ -707,7 +728,9 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_renew_member": ("signalbox._renew_member(%(group_id)s, 'm', 30)", NOTHING),
     "_balance": ("signalbox._balance(%(group_id)s, 'm', 2)", NOTHING),
     "read_stream": ("(select count(*) from signalbox.read_stream(%(stream)s, 'g', 'm'))", 0),
-    "_read_group": ("(select count(*) from signalbox._read_group(%(group_id)s, 'm', 10))", 0),
+    "read_stream_with_bodies": ("(select count(*) from signalbox.read_stream_with_bodies(%(stream)s, 'g', 'm'))", 0),
+    "_read_group_messages": ("(select count(*) from signalbox._read_group_messages(%(group_id)s, 'm', 10))", 0),
+    "_refuse_body": ("signalbox._refuse_body('s', 0, 1)", Refusal("SB400")),
     "_read_partition": (
         "(signalbox._read_partition(%(stream_id)s, %(partition)s, 0, 9, 10, 1)).position",
         1,

@@ -3,7 +3,7 @@
 -- that body was dropped; no row at the end.
 -- The caller removes the object of a dropped body and then commits. Until then a sender of the same body waits, and
 -- uploads it again afterwards. Bodies that a sender holds are skipped. Indexes: large_body_pkey, body_pointer_pkey,
--- message_kept_body, dead_letter_body, trash_body.
+-- message_kept_body, dead_letter_body, trash_body, stream_body_pointer_body.
 create or replace function signalbox.drop_body(grace_seconds double precision, after bytea default null)
 returns table (sha256 bytea, dropped boolean)
 language plpgsql

@@ -1,7 +1,7 @@
 -- Look at the next messages of a partition, up to p_through and to the first that is not older than p_before: note the
 -- newest of each key, and delete the ones before it. Until the next call each key has one message up to the compacted
 -- positions: the one in stream_key. If the key was in another partition before the number of partitions grew, the later
--- of the two messages stays. Messages are deleted by partition, position and time: one probe of one segment each.
+-- of the two messages stays. A message with a large body is no tombstone, and gives its body free. Messages are deleted by partition, position and time: one probe of one segment each.
 create or replace function signalbox._compact_partition(
   p_stream_id integer, p_partition integer, p_through bigint, p_limit integer, p_before timestamptz,
   out looked integer, out deleted bigint
@@ -17,6 +17,7 @@ as $$
 declare
   v_behind bigint;
   v_last bigint;
+  v_released bytea[];
 begin
   select f.compacted_position into v_behind
   from signalbox.stream_partition f
@@ -28,7 +29,8 @@ begin
   end if;
   execute format($compact$
     with taken as materialized (
-      select m.position, m.key, m.appended_at, m.payload = 'null' as tombstone
+      select m.position, m.key, m.appended_at,
+        m.payload = 'null' and signalbox._stream_body($1, m.partition, m.position) is null as tombstone
       from signalbox.%1$I m
       where m.partition = $2::smallint and m.position > $3 and m.position <= $4
       order by m.position
@@ -63,14 +65,15 @@ begin
       delete from signalbox.%1$I m
       using replaced r
       where m.partition = r.partition and m.position = r.position and m.appended_at = r.appended_at
-      returning 1
+      returning m.partition, m.position, m.payload = 'null' as bare
     )
     select (select count(*) from looked), (select count(*) from gone),
-      coalesce((select max(l.position) from looked l), case when not exists (select from taken) then $4 end)
+      coalesce((select max(l.position) from looked l), case when not exists (select from taken) then $4 end),
+      (select signalbox._release_stream_bodies($1, array_agg(g.partition), array_agg(g.position)) from gone g where g.bare)
     $compact$,
     'stream_message_' || p_stream_id
   )
-  into looked, deleted, v_last
+  into looked, deleted, v_last, v_released
   using p_stream_id, p_partition, v_behind, p_through, p_limit, p_before;
   update signalbox.stream_partition f
   set compacted_position = v_last

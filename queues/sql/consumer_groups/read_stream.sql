@@ -1,9 +1,6 @@
--- read_stream(stream, group_name, member, max_messages): read the next messages of this member's partitions: above the
--- group's offset, up to the horizon (_horizons), starting with the partition that was committed longest ago. Reading
--- moves nothing: without commit_offset the next read returns the same messages. Joins the group where the member has
--- not joined. Messages that retention dropped before the group read them are counted as lost, and never skipped
--- silently.
--- Cost: the group's few rows, pg_locks, and one probe of each segment's primary key (partition, position).
+-- read_stream(stream, group_name, member, max_messages): read the next messages of this member's partitions, as
+-- read_stream_with_bodies does, without the column body. A message with a large body is an error (SB400, stream): it
+-- would look like a message with the payload null.
 create or replace function signalbox.read_stream(
   stream text, group_name text, member text, max_messages integer default 100
 ) returns table (
@@ -14,18 +11,13 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
-declare
-  v_stream signalbox.stream := signalbox._stream_of(read_stream.stream);
-  v_group signalbox.consumer_group := signalbox._group_of(v_stream.stream_id, read_stream.group_name);
 begin
-  if read_stream.max_messages is null or read_stream.max_messages not between 1 and 10000 then
-    perform signalbox._refuse('max_messages', 'must be from 1 to 10000');
-  end if;
-  perform signalbox._check_member(v_group.name, v_group.queue_id is not null, read_stream.member);
-  if v_stream.admission_flags & {flag.holds_claims} > 0 then
-    return; -- maintenance
-  end if;
-  perform signalbox._renew_member(v_group.group_id, read_stream.member, null);
-  perform signalbox._balance(v_group.group_id, read_stream.member, v_stream.partitions);
-  return query select * from signalbox._read_group(v_group.group_id, read_stream.member, read_stream.max_messages);
+  return query
+  select r.partition, r.position, r.epoch, r.key,
+    case when r.body is null then r.payload
+      else signalbox._refuse_body(read_stream.stream, r.partition, r.position) end,
+    r.attributes, r.trace_id, r.appended_at
+  from signalbox.read_stream_with_bodies(
+    read_stream.stream, read_stream.group_name, read_stream.member, read_stream.max_messages
+  ) r;
 end $$;

@@ -27,7 +27,8 @@ begin
         return '{}';
       end if;
       perform signalbox.drop_stream_segment(v_segment.stream_id, v_segment.starts_at);
-      return array[v_segment.table_name];
+      return case when to_regclass(format('signalbox.%I', v_segment.table_name)) is null
+        then array[v_segment.table_name] else '{}'::text[] end;
     exception
       when lock_not_available or object_in_use then
         null;

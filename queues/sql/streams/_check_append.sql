@@ -19,7 +19,7 @@ begin
   if p_attributes is not null or p_trace_id is not null then
     perform signalbox._check_options(p_attributes, 0, 0, null, null, p_trace_id);
     if p_attributes ? 'binary_content_type' then
-      perform signalbox._check_binary(p_payload, p_attributes, false);
+      perform signalbox._check_binary(p_payload, p_attributes, p_payload = 'null'); -- a large body, or a tombstone
     end if;
   end if;
   if length(p_key) not between 1 and 200 then

@@ -1,7 +1,8 @@
 -- append_batch_deduplicated(stream, payloads, deduplication_ids, ...): append many messages, as append_batch does, each
 -- with a deduplication id or null. A message whose id the stream remembers, or an earlier message of the batch has, is
 -- not appended: its row is the place of the first. Waits for open transactions that have appended with one of the ids.
--- Counts such messages, also when the transaction is rolled back. Needs READ COMMITTED. All are appended or none; the other arguments are those of append_batch.
+-- Counts such messages, also when the transaction is rolled back. Needs READ COMMITTED. All are appended or none; the
+-- other arguments are those of append_batch.
 create or replace function signalbox.append_batch_deduplicated(
   stream text,
   payloads jsonb[],
@@ -16,65 +17,12 @@ set jit = off
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
-declare
-  v_stream signalbox.stream := signalbox._stream_of(append_batch_deduplicated.stream);
-  v_count integer := coalesce(cardinality(append_batch_deduplicated.payloads), 0);
-  v_payloads jsonb[] := signalbox._as_list('payloads', append_batch_deduplicated.payloads);
-  v_ids text[] := coalesce(
-    signalbox._as_list('deduplication_ids', append_batch_deduplicated.deduplication_ids),
-    array_fill(null::text, array[v_count])
-  );
-  v_attributes jsonb[] := signalbox._as_list('attributes', append_batch_deduplicated.attributes);
-  v_keys text[] := signalbox._as_list('keys', append_batch_deduplicated.keys);
-  v_traces text[] := signalbox._as_list('trace_ids', append_batch_deduplicated.trace_ids);
-  v_hashes bytea[];
-  v_new integer[];
-  v_places record;
 begin
-  if v_count > 10000 then
-    perform signalbox._refuse('payloads', format('has %s entries: at most 10000 go in one batch', v_count));
-  end if;
-  perform signalbox._check_batch_length('deduplication_ids', cardinality(v_ids), v_count);
-  perform signalbox._check_batch_length('attributes', cardinality(v_attributes), v_count);
-  perform signalbox._check_batch_length('keys', cardinality(v_keys), v_count);
-  perform signalbox._check_batch_length('trace_ids', cardinality(v_traces), v_count);
-  perform signalbox._check_append_ids(v_stream.stream_id, v_ids);
-  v_hashes := array(
-    select case when v_ids[i] is not null then signalbox._request_hash(v_payloads[i], v_attributes[i], 0, v_keys[i]) end
-    from generate_series(1, v_count) i
-    order by i
-  );
-  v_new := array(
-    select d.place
-    from (
-      select d.*, row_number() over (partition by d.id order by d.place) as number
-      from unnest(v_ids, v_hashes) with ordinality d(id, hash, place)
-    ) d
-    where d.id is null
-      or d.number = 1 and (signalbox._first_append(v_stream.stream_id, d.id, d.hash)).position is null
-    order by d.place
-  );
-  select array_agg(a.partition order by a.number) as partitions, array_agg(a.position order by a.number) as positions
-  into v_places
-  from signalbox.append_batch(
-    v_stream.name,
-    array(select v_payloads[i] from unnest(v_new) i),
-    case when v_attributes is not null then array(select v_attributes[i] from unnest(v_new) i) end,
-    case when v_keys is not null then array(select v_keys[i] from unnest(v_new) i) end,
-    case when v_traces is not null then array(select v_traces[i] from unnest(v_new) i) end
-  ) with ordinality a(partition, position, number);
-  insert into signalbox.stream_dedup (
-    stream_id, deduplication_id, partition, position, request_hash, appended_at, expires_at
-  )
-  select v_stream.stream_id, v_ids[n.i], v_places.partitions[n.place], v_places.positions[n.place], v_hashes[n.i],
-    m.at, m.at + v_stream.dedup_window_seconds * interval '1 second'
-  from (select clock_timestamp() as at) m, unnest(v_new) with ordinality n(i, place)
-  where v_ids[n.i] is not null;
-  perform nextval(v_stream.repeats) from generate_series(1, v_count - cardinality(v_new));
   return query
-  select coalesce(v_places.partitions[n.place], f.partition), coalesce(v_places.positions[n.place], f.position)
-  from unnest(v_ids, v_hashes) with ordinality d(id, hash, number)
-  left join unnest(v_new) with ordinality n(number, place) on n.number = d.number
-  left join lateral signalbox._first_append(v_stream.stream_id, d.id, d.hash) f on n.place is null
-  order by d.number;
+  select a.partition, a.position
+  from signalbox._append_batch_deduplicated(
+    append_batch_deduplicated.stream, append_batch_deduplicated.payloads, append_batch_deduplicated.deduplication_ids,
+    append_batch_deduplicated.attributes, append_batch_deduplicated.keys, append_batch_deduplicated.trace_ids, null
+  ) with ordinality a(partition, position, number)
+  order by a.number;
 end $$;

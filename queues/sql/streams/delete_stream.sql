@@ -20,6 +20,7 @@ begin
   delete from signalbox.consumer_group g where g.stream_id = v_stream.stream_id;
   delete from signalbox.stream_dedup d where d.stream_id = v_stream.stream_id;
   delete from signalbox.stream_key k where k.stream_id = v_stream.stream_id;
+  delete from signalbox.stream_body_pointer b where b.stream_id = v_stream.stream_id;
   delete from signalbox.stream_partition p where p.stream_id = v_stream.stream_id;
   for v_table in
     delete from signalbox.stream_segment g where g.stream_id = v_stream.stream_id returning g.table_name

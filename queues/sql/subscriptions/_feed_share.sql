@@ -41,9 +41,10 @@ begin
       array_agg(signalbox._printable(r.trace_id) order by r.ordinality) as trace_ids,
       array_agg(r.partition order by r.ordinality) as partitions,
       array_agg(r.position order by r.ordinality) as positions,
-      array_agg(r.epoch order by r.ordinality) as epochs
+      array_agg(r.epoch order by r.ordinality) as epochs,
+      array_agg(decode(r.body ->> 'sha256', 'hex') order by r.ordinality) as bodies
     into v_batch
-    from signalbox._read_group(p_group_id, 'feed', v_room::integer, v_held) with ordinality r;
+    from signalbox._read_group_messages(p_group_id, 'feed', v_room::integer, v_held) with ordinality r;
     exit when v_batch.messages = 0 or v_group.mode <> 'fifo';
     v_taken := signalbox._take_turns(v_group.queue_id, v_batch.keys);
     exit when v_taken = '{}';
@@ -55,15 +56,16 @@ begin
       array_agg(f.trace_id order by f.place) as trace_ids,
       array_agg(f.partition order by f.place) as partitions,
       array_agg(f.position order by f.place) as positions,
-      array_agg(f.epoch order by f.place) as epochs
+      array_agg(f.epoch order by f.place) as epochs,
+      array_agg(f.body order by f.place) as bodies
     into v_batch
     from (
       select r.*, min(r.place) filter (where signalbox._fifo_turn(v_group.queue_id, r.key) = any(v_taken))
         over (partition by r.partition) as first_held
       from unnest(
         v_batch.payloads, v_batch.attributes, v_batch.keys, v_batch.trace_ids, v_batch.partitions, v_batch.positions,
-        v_batch.epochs
-      ) with ordinality r(payload, attributes, key, trace_id, partition, position, epoch, place)
+        v_batch.epochs, v_batch.bodies
+      ) with ordinality r(payload, attributes, key, trace_id, partition, position, epoch, body, place)
     ) f
     where f.first_held is null or f.place < f.first_held;
     exit when v_batch.messages > 0;
@@ -83,7 +85,9 @@ begin
         group_ids => case when cardinality(array_remove(v_batch.keys[:v_sent], null)) > 0
           then v_batch.keys[:v_sent] end,
         trace_ids => case when cardinality(array_remove(v_batch.trace_ids[:v_sent], null)) > 0
-          then v_batch.trace_ids[:v_sent] end
+          then v_batch.trace_ids[:v_sent] end,
+        body_sha256s => case when cardinality(array_remove(v_batch.bodies[:v_sent], null)) > 0
+          then v_batch.bodies[:v_sent] end
       );
       exit;
     exception

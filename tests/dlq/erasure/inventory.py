@@ -21,6 +21,7 @@ ERASED: Mapping[str, tuple[str, ...]] = {
     "settled": ("results",),
     "body_pointer": ("sha256",),
     "large_body": ("sha256",),
+    "stream_body_pointer": ("sha256",),
     "stream_message": ("payload", "attributes"),
     "staged_message": _BODY,
     "held_copy": _BODY,

@@ -232,6 +232,31 @@ def test_streams_are_searched_up_to_the_beginning(engine: Engine, person: str) -
     ] + [(of(person), None, "later")]
 
 
+def test_a_large_body_of_a_stream_and_of_the_queue_that_it_feeds_is_removed(engine: Engine, person: str) -> None:
+    log = make_log(engine.connection, partitions=1)
+    log.group("feed", "beginning", queue=engine.queue)
+    contents = [json.dumps(of(who, of=log.name, padding="z" * 300_000)).encode() for who in (person, "another person")]
+    hashes = [hashlib.sha256(content).digest() for content in contents]
+    for content, sha256 in zip(contents, hashes, strict=True):
+        store().put(sha256.hex(), content)
+        log.value("select signalbox.claim_body(%s, %s)", sha256, len(content))
+        log.rows(
+            "select * from signalbox.append_batch_large(%s, array['null']::jsonb[], array[%s]::bytea[])",
+            log.name,
+            sha256,
+        )
+    log.value("select signalbox.feed_queues()")
+    engine.ack(*[row[1] for row in engine.receive(2)])
+
+    job = erase(person)
+
+    assert (job.places["streams"]["erased"], job.became, job.places["bodies"]["removed"]) == (1, {"erased": 1}, 1)
+    assert [store().exists(sha256.hex()) for sha256 in hashes] == [False, True]
+    log.group()
+    rows = log.rows("select payload, body is null from signalbox.read_stream_with_bodies(%s, 'g', 'm')", log.name)
+    assert rows == [(marker(job), True), (None, False)]
+
+
 def test_streams_are_of_no_queue(engine: Engine, person: str) -> None:
     make_log(engine.connection, partitions=1).append(of(person))
 

@@ -486,6 +486,24 @@ def test_messages_of_streams_are_archived_once_up_to_what_may_still_commit(
     assert archive.run().runs == []
 
 
+def test_a_large_body_of_a_stream_is_archived_as_its_hash_and_size(
+    archive: Archive, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    log = make_log(connect(), partitions=1)
+    body = os.urandom(32)
+    log.value("select signalbox.claim_body(%s, 300000)", body)
+    append = "select * from signalbox.append_batch_large(%s, array['null', 'null']::jsonb[], array[%s, null]::bytea[])"
+    log.rows(append, log.name, body)
+
+    archive.run()
+
+    rows = streamed(archive, log.stream_id)
+    assert [(row["payload"], row["body_sha256"], row["body_bytes"]) for row in rows] == [
+        ("null", body, 300_000),
+        ("null", None, None),
+    ]
+
+
 def streamed(archive: Archive, stream_id: int) -> list[dict[str, Any]]:
     """Archived messages of one stream, in their order."""
     paths = ArchiveFile.objects.filter(kind="stream_messages").values_list("path", flat=True)

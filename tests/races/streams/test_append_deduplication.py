@@ -51,6 +51,7 @@ def test_the_second_of_two_producers_waits_for_the_first(
 
 def test_without_the_lock_both_append(log: Log, connect: Connect, naive: NaiveVerbs) -> None:
     naive.install("_check_append_ids", {"pg_advisory_xact_lock(k.lock)": ""})
+    naive.install("_append_batch_deduplicated", {})
     naive.install("append_batch_deduplicated", {})
     naive.install("append_deduplicated", {})
     first, second = log.on(connect()), log.on(connect())

@@ -1,12 +1,13 @@
 -- Read the next messages of a member's partitions, as read_stream does, except for partitions in p_without. A group
 -- with a filter looks at c_look messages of a partition at a time; where it selects none of them, they are committed.
-
-create or replace function signalbox._read_group(
+-- The pointer to a large body is looked up in the snapshot before that of the message: what is below the horizon was
+-- committed before both, and is deleted together with its pointer.
+create or replace function signalbox._read_group_messages(
   p_group_id integer, p_member text, p_max_messages integer, p_without integer[] default '{}'
 )
 returns table (
   partition integer, "position" bigint, epoch bigint, key text, payload jsonb, attributes jsonb, trace_id text,
-  appended_at timestamptz
+  appended_at timestamptz, body jsonb
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -62,7 +63,9 @@ begin
       end if;
       return query
       select v_own.partition::integer, r.position, v_own.epoch, r.key, r.payload, r.attributes, r.trace_id,
-        r.appended_at
+        r.appended_at,
+        case when r.payload = 'null'
+          then signalbox._stream_body(v_stream.stream_id, v_own.partition, r.position) end
       from signalbox._read_partition(
         v_stream.stream_id, v_own.partition, v_own.committed, v_horizons[v_own.partition + 1],
         case when v_group.filters then greatest(v_left, c_look) else v_left end, v_first
