@@ -2,7 +2,7 @@
 
 from signalbox.async_client import AsyncClient
 from signalbox.async_verbs import AsyncVerbs
-from signalbox.calls.consumer_groups import GroupInfo, StreamMessage
+from signalbox.calls.consumer_groups import GroupInfo
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import Sent
 from signalbox.calls.streams import PartitionPreview, Place, StreamInfo
@@ -37,7 +37,7 @@ from signalbox.errors import (
     Unauthorized,
     WrongIsolation,
 )
-from signalbox.messages import Message, Outcome
+from signalbox.messages import Message, Outcome, StreamMessage
 from signalbox.payloads.bodies import BodyStore, FileBodies
 from signalbox.payloads.unreadable import Unreadable
 from signalbox.sender import Sender

@@ -107,6 +107,26 @@ class Message(Marked):
         return cls(**{**values, **times, "payload": payload, "body": body, "unreadable": unreadable})
 
 
+@dataclass(frozen=True, slots=True)
+class StreamMessage(Marked):
+    """A message read from a stream. `epoch` is the epoch of the partition in this group; a commit must name it.
+
+    `unreadable` names the JSON of the message that Python cannot read. It takes the place of an unreadable payload;
+    unreadable attributes are empty. A commit includes such a message like any other. `body` is set for a large payload,
+    which the first access fetches from the body store.
+    """
+
+    partition: int
+    position: int
+    epoch: int
+    key: str | None
+    payload: Any
+    attributes: Mapping[str, Any]
+    appended_at: datetime
+    unreadable: Unreadable | None = None
+    body: Body | None = None
+
+
 class AckedAndReceived(NamedTuple):
     """The answers to acks by receipt handle, and the messages received in the same call."""
 
@@ -119,6 +139,6 @@ def handle_of(receipt: Message | str) -> str:
     return receipt.receipt_handle if isinstance(receipt, Message) else receipt
 
 
-def payload_of(message: Message) -> Any:
+def payload_of(message: Message | StreamMessage) -> Any:
     """The payload of a message; that of a large message is read from its body store."""
     return message.payload

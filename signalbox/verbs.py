@@ -20,13 +20,13 @@ from typing import Any, Self, Unpack
 
 from signalbox.calls import captures, consumer_groups, queues, receiving, sending, settling, streams, subscriptions
 from signalbox.calls.call import Call, T
-from signalbox.calls.consumer_groups import GroupChange, GroupInfo, Moved, Point, StreamMessage, last_of_each
+from signalbox.calls.consumer_groups import GroupChange, GroupInfo, Moved, Point, last_of_each
 from signalbox.calls.queues import QueueInfo
 from signalbox.calls.sending import BatchOptions, Refused, SendOptions, Sent
 from signalbox.calls.settling import NackOptions, SettledWait
 from signalbox.calls.streams import PartitionPreview, Place, StreamInfo
 from signalbox.calls.subscriptions import Subscription
-from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of, payload_of
+from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, StreamMessage, handle_of, payload_of
 from signalbox.payloads.bodies import BodyStore, with_body
 from signalbox.tracing.spans import received
 
@@ -93,8 +93,8 @@ class Verbs:
         )
         return self._received(queue, messages, began_ns)
 
-    def fetch(self, message: Message) -> Any:
-        """Read the payload of a message; a large payload comes from the body store now.
+    def fetch(self, message: Message | StreamMessage) -> Any:
+        """Read the payload of a message of a queue or a stream; a large payload comes from the body store now.
 
         The asyncio clients read a large payload in a thread, where `message.payload` would hold up the event loop.
         """
@@ -269,7 +269,7 @@ class Verbs:
         `content_type` is that of a payload of bytes. With a deduplication id that was used within the stream's window,
         the place of the first message is returned, and nothing is appended.
         """
-        return self._run(streams.append(stream, payload, key, attributes, trace_id, content_type, deduplication_id))
+        return self._send(streams.append(stream, payload, key, attributes, trace_id, content_type, deduplication_id))
 
     def append_batch(
         self,
@@ -286,7 +286,7 @@ class Verbs:
 
         A message whose deduplication id was used within the stream's window has the place of the first.
         """
-        return self._run(
+        return self._send(
             streams.append_batch(stream, payloads, keys, attributes, trace_ids, content_types, deduplication_ids)
         )
 
@@ -348,7 +348,8 @@ class Verbs:
         and a message that commits later is not skipped. If there is no message to read, the call waits up to
         `wait_seconds`.
         """
-        return self._run(consumer_groups.read_stream(stream, group, member, max_messages, wait_seconds))
+        messages = self._run(consumer_groups.read_stream(stream, group, member, max_messages, wait_seconds))
+        return [with_body(message, self._bodies) for message in messages]
 
     def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
         """Commit that the group has read the partition up to this place.

@@ -40,6 +40,8 @@ class Call(Generic[T]):
     #: Raises an error for a caller's connection on which the call must not be made.
     check: Callable[[psycopg.BaseConnection[Any]], None] | None = None
     wait: Wait | None = None
+    #: The statement that takes pointers to large bodies, if the call's own does not.
+    pointing_sql: str = ""
 
 
 #: The names of SQL parameters for arguments whose own name SQL reserves or gives another meaning.

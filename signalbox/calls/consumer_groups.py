@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,30 +13,12 @@ from signalbox.calls import wire_names
 from signalbox.calls.call import Call, Function, Row, Wait, only_value, statement
 from signalbox.calls.request import Request, Requests, address, array, document, given, number_in, waits
 from signalbox.calls.streams import wire_settings
+from signalbox.messages import Body, StreamMessage
 from signalbox.payloads.binary import decoded
 from signalbox.payloads.unreadable import Unreadable, decode_contents
-from signalbox.tracing.attributes import Marked
 
 #: The point at which a new group begins, or a moved group goes on.
 Point = Literal["beginning", "end", "time", "offset"]
-
-
-@dataclass(frozen=True, slots=True)
-class StreamMessage(Marked):
-    """A message read from a stream. `epoch` is the epoch of the partition in this group; a commit must name it.
-
-    `unreadable` names the JSON of the message that Python cannot read. It takes the place of an unreadable payload;
-    unreadable attributes are empty. A commit includes such a message like any other.
-    """
-
-    partition: int
-    position: int
-    epoch: int
-    key: str | None
-    payload: Any
-    attributes: Mapping[str, Any]
-    appended_at: datetime
-    unreadable: Unreadable | None = None
 
 
 class Moved(NamedTuple):
@@ -256,10 +239,10 @@ def _message_in(wire: Mapping[str, Any]) -> StreamMessage:
 
 
 _read_stream: Function[list[StreamMessage]] = Function(
-    "read_stream",
+    "read_stream_with_bodies",
     "stream text, group text, member text, max_messages int",
     lambda rows: [_message(row) for row in rows],
-    "partition, position, epoch, key, payload::text, attributes::text, appended_at",
+    "partition, position, epoch, key, payload::text, attributes::text, appended_at, body::text",
 )
 
 
@@ -272,7 +255,7 @@ def read_stream(
 
 
 def _message(row: Row) -> StreamMessage:
-    partition, position, epoch, key, payload, attributes, appended_at = row
+    partition, position, epoch, key, payload, attributes, appended_at, body = row
     contents = decode_contents(payload, attributes)
     return StreamMessage(
         partition=partition,
@@ -283,4 +266,5 @@ def _message(row: Row) -> StreamMessage:
         attributes=contents.attributes,
         appended_at=appended_at.astimezone(UTC),
         unreadable=contents.unreadable,
+        body=Body(**json.loads(body)) if body else None,
     )

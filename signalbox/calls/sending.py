@@ -218,7 +218,7 @@ def send_together(sends: Sequence[Call[int]]) -> Call[list[int]]:
 
 
 def payloads_of(call: Call[T]) -> list[str]:
-    """The payloads of a send or a batch, as JSON text."""
+    """The payloads of a send, an append or a batch, as JSON text."""
     parameters = call.parameters
     return cast("list[str]", parameters["payloads"]) if "payloads" in parameters else [parameters["payload"]]
 
@@ -232,7 +232,7 @@ def with_pointers(call: Call[T], hashes: Mapping[int, str]) -> Call[T]:
         if "payloads" in call.parameters
         else {"payload": texts[0], "body_sha256": pointers[0]}
     )
-    return replace(call, parameters={**call.parameters, **changed})
+    return replace(call, sql=call.pointing_sql or call.sql, parameters={**call.parameters, **changed})
 
 
 #: Holds a large body, named by its hash, until the transaction ends; True when no message has pointed to it before.

@@ -165,6 +165,22 @@ _BATCH_DEDUPLICATED = statement(
 )
 
 
+_ONE_LARGE = (
+    "select partition, position from signalbox.append_batch_large(stream => %(stream)s::text,"
+    " payloads => array[%(payload)s::jsonb], body_sha256s => array[%(body_sha256)s::bytea],"
+    " attributes => array[%(attributes)s::jsonb], keys => array[%(key)s::text],"
+    " trace_ids => array[%(trace_id)s::text]{})"
+)
+_LARGE = _ONE_LARGE.format("")
+_LARGE_DEDUPLICATED = _ONE_LARGE.format(", deduplication_ids => array[%(deduplication_id)s::text]")
+_BATCH_LARGE = statement(
+    "append_batch_large",
+    "stream text, payloads jsonb[], body_sha256s bytea[], attributes jsonb[], keys text[], trace_ids text[],"
+    " deduplication_ids text[]",
+    "partition, position",
+)
+
+
 def append(
     stream: str,
     payload: object,
@@ -186,6 +202,7 @@ def append(
         },
         lambda rows: Place(*rows[0]),
         _request_append,
+        pointing_sql=_LARGE if deduplication_id is None else _LARGE_DEDUPLICATED,
     )
 
 
@@ -241,6 +258,7 @@ def append_batch(
         },
         lambda rows: [Place(*row) for row in rows],
         _request_append_batch,
+        pointing_sql=_BATCH_LARGE,
     )
 
 

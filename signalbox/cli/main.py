@@ -12,10 +12,12 @@ import psycopg
 from signalbox import __version__
 from signalbox.cli import queues, receiving, sending, server, sqs, streams, subscriptions
 from signalbox.cli.command import INTERRUPTED, REFUSED, UNAVAILABLE
-from signalbox.connections.connecting import add_address, address_of, connect
+from signalbox.connections.connecting import add_address, address_of, connect, is_server
 from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.logs import in_brief
+from signalbox.payloads.bodies import BodyStore
 from signalbox.worker import command as worker_command
+from signalbox.worker.processes.child import store_of
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except InvalidArgument as error:
         parser.error(str(error))
     try:
-        with connect(url, api_key) as verbs:
+        with connect(url, api_key, **_stores(url)) as verbs:
             status = args.run(verbs, args)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -48,6 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         parser.exit(INTERRUPTED)
     parser.exit(status)
+
+
+def _stores(url: str) -> dict[str, BodyStore]:
+    """The body store that SIGNALBOX_BODIES names, for a database; a server has its own."""
+    store = None if is_server(url) else store_of(os.environ.get("SIGNALBOX_BODIES") or None)
+    return {} if store is None else {"bodies": store}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from signalbox.calls.consumer_groups import StreamMessage
 from signalbox.cli.command import (
     DONE,
     LINES_TOGETHER,
@@ -26,6 +25,7 @@ from signalbox.cli.command import (
     settings_of,
 )
 from signalbox.errors import InvalidArgument
+from signalbox.messages import StreamMessage
 from signalbox.payloads.binary import json_value
 from signalbox.payloads.unreadable import Unreadable
 from signalbox.verbs import Verbs

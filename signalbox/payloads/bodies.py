@@ -11,13 +11,13 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, overload
 
 from signalbox.errors import BodyCorrupt, BodyMissing, InvalidArgument, PayloadTooLarge
-from signalbox.messages import Body, Message
+from signalbox.messages import Body, Message, StreamMessage
 from signalbox.payloads.binary import decoded
 from signalbox.payloads.unreadable import Unreadable, decode
 
@@ -128,17 +128,19 @@ def upload(parcel: Parcel, store: BodyStore) -> None:
         store.put(parcel.sha256, parcel.content)
 
 
-class LargeMessage(Message):
-    """A message whose payload is in a body store; the first access fetches the payload and keeps it."""
+class _Fetching:
+    """The payload of a message in a body store; the first access fetches the payload and keeps it."""
 
-    __slots__ = ("_bodies", "_fetched")
+    __slots__ = ()
+    body: Body | None
+    attributes: Mapping[str, Any]
     _bodies: BodyStore | None
     _fetched: Any
 
-    def __init__(self, message: Message, bodies: BodyStore | None) -> None:
-        for name in Message.__slots__:
-            if name != "payload":
-                object.__setattr__(self, name, getattr(message, name))
+    def _take(self, message: Message | StreamMessage, bodies: BodyStore | None) -> None:
+        for field in fields(message):
+            if field.name != "payload":
+                object.__setattr__(self, field.name, getattr(message, field.name))
         object.__setattr__(self, "_bodies", bodies)
 
     @property
@@ -152,6 +154,15 @@ class LargeMessage(Message):
             raise BodyCorrupt(f"The body {self.body.sha256} in the store cannot be read: {self._fetched}.")
         return self._fetched
 
+
+class LargeMessage(_Fetching, Message):
+    """A message of a queue whose payload is in a body store."""
+
+    __slots__ = ("_bodies", "_fetched")
+
+    def __init__(self, message: Message, bodies: BodyStore | None) -> None:
+        self._take(message, bodies)
+
     def __repr__(self) -> str:
         return f"LargeMessage(id={self.id}, receipt_handle={self.receipt_handle!r}, body={self.body!r})"
 
@@ -162,9 +173,40 @@ class LargeMessage(Message):
         return hash(self.receipt_handle)
 
 
-def with_body(message: Message, bodies: BodyStore | None) -> Message:
+class LargeStreamMessage(_Fetching, StreamMessage):
+    """A message of a stream whose payload is in a body store."""
+
+    __slots__ = ("_bodies", "_fetched")
+
+    def __init__(self, message: StreamMessage, bodies: BodyStore | None) -> None:
+        self._take(message, bodies)
+
+    def __repr__(self) -> str:
+        return f"LargeStreamMessage(partition={self.partition}, position={self.position}, body={self.body!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LargeStreamMessage) and self._facts() == other._facts()
+
+    def __hash__(self) -> int:
+        return hash((self.partition, self.position, self.epoch, self.body))
+
+    def _facts(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self) if field.name != "payload"]
+
+
+@overload
+def with_body(message: Message, bodies: BodyStore | None) -> Message: ...
+
+
+@overload
+def with_body(message: StreamMessage, bodies: BodyStore | None) -> StreamMessage: ...
+
+
+def with_body(message: Message | StreamMessage, bodies: BodyStore | None) -> Message | StreamMessage:
     """Make a message with a large payload fetch it from the store; other messages stay as they are."""
-    return LargeMessage(message, bodies) if message.body is not None else message
+    if message.body is None:
+        return message
+    return LargeMessage(message, bodies) if isinstance(message, Message) else LargeStreamMessage(message, bodies)
 
 
 def read_body(body: Body, bodies: BodyStore | None) -> bytes:

@@ -99,7 +99,7 @@ def group_worker_of(dsn: str, given: Mapping[str, Any]) -> GroupWorker | None:
         return None
     if not (stream and group and handler) or given.get("handler"):
         raise InvalidArgument("--stream and --group go together, with a handler and no queue", field="stream")
-    named = {field.name for field in fields(GroupWorker) if "help" in field.metadata} | {"api_key"}
+    named = {field.name for field in fields(GroupWorker) if "help" in field.metadata} | {"api_key", "bodies"}
     return GroupWorker(dsn, stream, group, handler, **{name: given[name] for name in named & given.keys()})
 
 

@@ -14,21 +14,23 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from typing import Any
 
 from signalbox import arguments
-from signalbox.calls.consumer_groups import StreamMessage
-from signalbox.connections.connecting import connect
+from signalbox.connections.connecting import connect, is_server
 from signalbox.connections.reconnect import Backoff
 from signalbox.connections.unavailable import Unavailable
-from signalbox.errors import InvalidArgument, MessageUnreadable
+from signalbox.errors import BodyCorrupt, BodyMissing, InvalidArgument, MessageUnreadable
 from signalbox.logs.errors import name_of as name_of_error
+from signalbox.messages import StreamMessage
+from signalbox.payloads.bodies import BodyStore
 from signalbox.payloads.unreadable import Unreadable
 from signalbox.verbs import Verbs
 from signalbox.worker.handlers.naming import is_async, load, name_of
 from signalbox.worker.handlers.outcomes import Reject
 from signalbox.worker.options import option
+from signalbox.worker.processes.child import store_of
 
 #: The longest wait for messages, after which a worker looks whether it is stopped.
 WAIT_SECONDS = 2.0
@@ -68,6 +70,8 @@ class GroupWorker:
     )
     #: The API key for a server; None: SIGNALBOX_API_KEY.
     api_key: str | None = field(default=None, repr=False)
+    #: The body store, as for the worker of a queue: a folder or `module:function`. A server has its own.
+    bodies: str | None = None
 
     def __post_init__(self) -> None:
         arguments.checked(stream=self.stream, group=self.group, max_messages=self.max_messages)
@@ -94,7 +98,7 @@ class GroupWorker:
         self._handle = self.handler if callable(self.handler) else load(name_of(self.handler))
         if is_async(self._handle):
             raise InvalidArgument("handler must be a plain function for a consumer group", field="handler")
-        with connect(self.dsn, self.api_key) as verbs:
+        with connect(self.dsn, self.api_key, **self._stores()) as verbs:
             backoff = Backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
             while not self._stopped.is_set():
                 try:
@@ -104,6 +108,10 @@ class GroupWorker:
                     logger.warning("The group %s cannot be read: %s", self.group, error)
                     self._stopped.wait(backoff.pause())
             verbs.leave_group(self.stream, self.group, str(self.member))
+
+    def _stores(self) -> dict[str, BodyStore]:
+        store = None if is_server(self.dsn) else store_of(self.bodies)
+        return {} if store is None else {"bodies": store}
 
     def _handle_next(self, verbs: Verbs) -> None:
         """Handle the messages of one read, and commit those that are done."""
@@ -154,15 +162,25 @@ class GroupWorker:
             return False
         place = {"stream": self.stream, "partition": message.partition, "position": message.position}
         about = {**place, "group": self.group, "key": message.key, **_facts(error)}
+        payload = _payload_of(message)
         verbs.send(
             self.dead_letter_queue,
-            message.payload.text if isinstance(message.payload, Unreadable) else message.payload,
+            payload,
             attributes={"dead_letter_of": about},
-            content_type=message.content_type if isinstance(message.payload, bytes) else None,
+            content_type=message.content_type if isinstance(payload, bytes) else None,
             deduplication_id="/".join(map(str, (self.group, *place.values())))[-200:],
         )
         logger.error("Message %s/%s/%s is dead: %s", *place.values(), error)
         return True
+
+
+def _payload_of(message: StreamMessage) -> Any:
+    """The payload for the dead-letter queue: its text where it cannot be read, or the pointer to its lost body."""
+    try:
+        payload = message.payload
+    except (BodyMissing, BodyCorrupt):
+        return asdict(message.body) if message.body else None
+    return payload.text if isinstance(payload, Unreadable) else payload
 
 
 def _facts(error: Exception) -> Mapping[str, str]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
+
+from console.api.core import database
 from console.api.core.responses import moment
 from console.api.messages.sending import in_its_place, with_content_type
 from console.api.streams.shapes import NewStreamMessage
-from signalbox import AsyncClient, InvalidArgument, Place, StreamMessage, Unreadable
+from signalbox import AsyncClient, BodyCorrupt, BodyMissing, InvalidArgument, Place, StreamMessage, Unreadable
 from signalbox.payloads.binary import json_value
+
+logger = logging.getLogger(__name__)
 
 
 def options(message: NewStreamMessage) -> dict[str, Any]:
@@ -44,15 +51,37 @@ def place(of: Place) -> dict[str, int]:
     return {"partition": of.partition, "position": of.position}
 
 
-def message(read: StreamMessage) -> dict[str, Any]:
+async def documents(messages: Sequence[StreamMessage]) -> list[dict[str, Any]]:
+    """Return the documents of messages, as many as fit into one answer: the next read returns the rest."""
+    return [_document(one, await _payload(one)) for one in fitting(messages, settings.BODIES_MAX_BYTES)]
+
+
+def fitting(messages: Sequence[StreamMessage], max_bytes: int) -> Sequence[StreamMessage]:
+    """Select messages up to the first whose large body no longer fits; the first message always does."""
+    sums = itertools.accumulate(one.body.bytes if one.body else 0 for one in messages)
+    count = sum(1 for _ in itertools.takewhile(lambda bytes_so_far: bytes_so_far <= max_bytes, sums))
+    return messages[: max(count, 1)]
+
+
+async def _payload(message: StreamMessage) -> Any:
+    """Read the payload; a large body that cannot be read is unreadable, and keeps no other message back."""
+    try:
+        return await database.client().fetch(message)
+    except (BodyMissing, BodyCorrupt, OSError) as error:
+        logger.warning("the payload of message %s/%s cannot be read: %s", message.partition, message.position, error)
+        return Unreadable("payload", "", str(error))
+
+
+def _document(read: StreamMessage, payload: Any) -> dict[str, Any]:
     """Return the document of a message. A payload that Python cannot read is null, as in a delivery of a queue."""
-    unreadable = {"unreadable": read.unreadable.to_json()} if read.unreadable else {}
+    problem = payload if isinstance(payload, Unreadable) else read.unreadable
+    unreadable = {"unreadable": problem.to_json()} if problem else {}
     return {
         "partition": read.partition,
         "position": read.position,
         "epoch": read.epoch,
         "key": read.key,
-        "body": None if isinstance(read.payload, Unreadable) else json_value(read.payload),
+        "body": None if isinstance(payload, Unreadable) else json_value(payload),
         "contentType": read.content_type,
         "attributes": read.attributes,
         "traceId": read.trace_id,

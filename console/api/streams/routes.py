@@ -156,7 +156,8 @@ async def leave_group(request: Any, stream: Path[str], group: Path[str], wanted:
 async def read_stream(request: Any, stream: Path[str], group: Path[str], wanted: shapes.ReadGroup) -> HttpResponse:
     """Read messages of this member's partitions; the call waits up to `waitSeconds` for the first.
 
-    The same messages are returned until they are committed.
+    The same messages are returned until they are committed. Large bodies of one answer have together at most the bytes
+    that the server allows for one; the next read returns the messages behind.
     """
     await reached_stream(request.auth, stream)
     reading = (stream, group, wanted.member, wanted.max_messages)
@@ -166,7 +167,7 @@ async def read_stream(request: Any, stream: Path[str], group: Path[str], wanted:
         waiting = read_until(lambda: database.client().read_stream(*reading), stream, wanted.wait_seconds)
         messages = await unless_gone(request, waiting, appending.nothing_to_undo)
         await reached_stream(request.auth, stream)
-    return answer(200, {"messages": [appending.message(one) for one in messages]})
+    return answer(200, {"messages": await appending.documents(messages)})
 
 
 @router.post(f"{GROUP}:commit", auth=ApiKey("receive"), response={200: shapes.Commits})

@@ -12,10 +12,10 @@ from contextlib import nullcontext
 
 from console.api.core import database
 from console.api.waiting.hub import LOOK_SECONDS
-from signalbox.calls.consumer_groups import StreamMessage
 from signalbox.connections.listening import AsyncWaiter, shared_listener, stream_key
 from signalbox.connections.reconnect import jittered
 from signalbox.logs import in_brief
+from signalbox.messages import StreamMessage
 
 Read = Callable[[], Awaitable[list[StreamMessage]]]
 

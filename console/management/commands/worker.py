@@ -30,12 +30,12 @@ class Command(OwnCommand):
         add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        options.setdefault("bodies", "queues.bodies:store")
         try:
             if (worker := group_worker_of(dsn(), options)) is not None:
                 worker.handler = in_django(partial(load, worker.handler))
                 worker.run()
                 return
-            options.setdefault("bodies", "queues.bodies:store")
             workers = workers_of(dsn(), options, environment=_environment(options))
             connections.close_all()  # the worker and its child processes open their own
             run(workers)

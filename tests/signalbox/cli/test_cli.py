@@ -174,6 +174,17 @@ class TestQueues:
 
 
 class TestStreams:
+    def test_a_large_body_by_the_store_of_the_environment(self, signalbox, client, queue, monkeypatch, tmp_path):
+        stream, text = f"{queue}-large-{os.urandom(4).hex()}", "x" * 300_000
+        client.create_stream(stream, {"partitions": 1})
+        client.create_group(stream, "g", point="beginning")
+        if "SIGNALBOX_URL" not in os.environ:
+            status, _, complaint = signalbox("stream", "append", stream, "-", stdin=json.dumps(text))
+            assert (status, "payload" in complaint) == (1, True)
+            monkeypatch.setenv("SIGNALBOX_BODIES", str(tmp_path))
+        assert signalbox("stream", "append", stream, "-", stdin=json.dumps(text))[1] == ["0\t1"]
+        assert signalbox("stream", "read", stream, "g")[1] == [f'0\t1\t-\t"{text}"']
+
     def test_from_the_first_message_to_a_seek(self, signalbox, queue):
         stream = f"{queue}-log-{os.urandom(4).hex()}"
         assert signalbox("stream", "create", stream, "--set", "partitions=1")[0] == 0

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from signalbox import InvalidArgument
+from signalbox import Client, FileBodies, InvalidArgument
 from signalbox.worker import GroupWorker, Reject
 from tests.signalbox.worker.workers import eventually, worker_starter
 
@@ -66,6 +66,24 @@ def test_a_message_is_tried_in_place_and_then_a_dead_letter_with_its_place(clien
     assert (facts["error_class"], facts["error"]) == ("ValueError", "no such customer")
     assert dead["rejected"]["error_class"] == "KeyError"
     assert client.list_groups(stream)[0].members == 0
+
+
+def test_large_bodies_are_fetched_and_a_lost_one_is_a_dead_letter(client, stream, queue, dsn, tmp_path):
+    sender = Client(dsn, bodies=FileBodies(tmp_path))
+    handled = []
+    sender.append_batch(stream, [["x" * 300_000], ["y" * 300_000]], keys=["k"] * 2)
+    lost = sender.read_stream(stream, "g", "m")[1].body
+    sender.leave_group(stream, "g", "m")
+    (tmp_path / lost.sha256[:2] / lost.sha256).unlink()
+
+    options = {"bodies": str(tmp_path), "attempts": 1, "dead_letter_queue": queue}
+    with working(dsn, stream, "g", lambda message: handled.append(message.payload), **options):
+        eventually(lambda: lag(client, stream) == 0)
+
+    assert handled == [["x" * 300_000]]
+    (dead,) = client.receive(queue)
+    assert dead.payload == {"sha256": lost.sha256, "bytes": lost.bytes}
+    assert dead.attributes["dead_letter_of"]["error_class"].endswith("BodyMissing")
 
 
 def test_what_is_not_done_is_not_committed(client, stream, dsn):
