@@ -24,6 +24,7 @@ from console.access.subjects import QUEUE
 from console.filters.filter_bar import FilterBar, message_filter, note, saved, suggestions, typed
 from console.masking import masked
 from console.messages import narration, payloads
+from console.messages.downloads import as_file, large_body_file
 from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
@@ -41,17 +42,14 @@ from dlq.search.message_list import TARGETS, MessageRow
 from dlq.search.pages import Page, PagePosition
 from dlq.search.samples import Place
 from dlq.search.saved_filters import SavedFilter
-from queues import audit, bodies, messages
+from queues import audit, messages
 from queues.dead_letters.neighbours import neighbours_of
-from queues.errors import BodyCorrupt, BodyMissing
 from queues.messages.lists import State, is_ascending
 from queues.messages.rescheduling import MAX_AT_ONCE
 from queues.messages.story import Standing, Story, queues_of, read_story
 from queues.settings import MAX_SECONDS
 from signalbox.arguments import MAX_PRIORITY
 from signalbox.payloads import binary
-from signalbox.payloads.bodies import read_body
-from signalbox.payloads.unreadable import decode
 
 LABELS = {
     State.READY: "Ready",
@@ -306,18 +304,7 @@ def download_body(request: HttpRequest, name: str, message_id: int) -> HttpRespo
     is_binary = body is not None and binary.content_type_of(body.attributes) is not None
     if body is None or (body.large is None and not is_binary):
         raise Http404(f"Message {message_id} has no large body in {name}: it never had one, or its retention ended.")
-    try:
-        content = read_body(body.large, bodies.store()) if body.large else json.dumps(body.payload).encode()
-    except (BodyMissing, BodyCorrupt) as error:
-        raise Http404(str(error)) from error
-    found = binary.decoded(decode(content), body.attributes) if is_binary else None
-    is_binary = isinstance(found, bytes)
-    return HttpResponse(
-        found if is_binary else masked.large_body(masked.rules_of(story), content),
-        content_type="application/octet-stream" if is_binary else "application/json",
-        headers={
-            "Content-Disposition": f'attachment; filename="message-{message_id}.{"bin" if is_binary else "json"}"',
-            "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "private, no-store",
-        },
-    )
+    rules, filename = masked.rules_of(story), f"message-{message_id}"
+    if body.large is not None:
+        return large_body_file(body.large, body.attributes, rules, filename)
+    return as_file(json.dumps(body.payload).encode(), body.attributes, rules, filename)

@@ -14,6 +14,7 @@ urlpatterns = [
     path("new-stream", streams.new, name="stream_new"),
     path("streams/<queue:name>", streams.show, name="stream"),
     path("streams/<queue:name>/messages", streams.messages, name="stream_messages"),
+    path("streams/<queue:name>/bodies/<int:partition>/<row:position>", streams.download_body, name="stream_body"),
     path("streams/<queue:name>/append", streams.append, name="stream_append"),
     path("streams/<queue:name>/settings", streams.edit, name="stream_settings"),
     path("streams/<queue:name>/rename", ends.rename, name="stream_rename"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages as notices
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import STREAM
+from console.messages.downloads import large_body_file
 from console.streams import subscriptions
 from console.streams.forms import STREAM_SETTINGS, AppendForm, StreamForm, StreamSettingsForm
 from console.web import pagination
@@ -29,7 +29,7 @@ from dlq.masking.masks import MASK, Rules
 from dlq.masking.rules import Masking
 from dlq.search.pages import Page, PagePosition, page_of
 from queues.control import streams
-from queues.control.streams import GroupNumbers
+from queues.control.streams import GroupNumbers, StoredMessage
 from queues.errors import StreamNotFound
 from queues.models import AuditEvent
 from queues.stream_models import Stream
@@ -68,16 +68,6 @@ GROUP_COLUMNS: Columns[GroupNumbers] = {
     "members": lambda numbers: numbers.members,
     "committed": lambda numbers: numbers.committed_at,
 }
-
-
-@dataclass(frozen=True)
-class StreamMessage:
-    """One message of a stream in a list."""
-
-    position: int
-    key: str | None
-    payload_text: str
-    appended_at: datetime
 
 
 @require_safe
@@ -214,14 +204,13 @@ def messages(request: HttpRequest, name: str) -> HttpResponse:
     return render_page(request, "streams/show.html", "streams/_messages.html", context)
 
 
-def _page(stream: Stream, partition: int, at: PagePosition, size: int) -> Page[StreamMessage]:
+def _page(stream: Stream, partition: int, at: PagePosition, size: int) -> Page[StoredMessage]:
     """Return a page of one partition with one query, at the same cost for deep pages."""
     before, after = pagination.whole(at.before), pagination.whole(at.after)
     rules = Masking().of(stream.name)
     found = streams.browse(stream, partition, above=before, below=after, most=size + 1)
     rows = [
-        StreamMessage(position, _shown_key(rules, key, text), rules.mask_text(text) or "", appended_at)
-        for position, key, text, appended_at in found
+        replace(one, key=_shown_key(rules, one), payload_text=rules.mask_text(one.payload_text) or "") for one in found
     ]
     place = PagePosition(
         at.before if before is not None else "", at.after if before is None and after is not None else ""
@@ -229,14 +218,25 @@ def _page(stream: Stream, partition: int, at: PagePosition, size: int) -> Page[S
     return page_of(rows, size, place, [str(row.position) for row in rows])
 
 
-def _shown_key(rules: Rules, key: str | None, text: str) -> str | None:
-    """Mask a key that repeats a masked value of its payload, or may: where the text of the payload is shortened."""
-    if key is None or not rules.payload:
-        return key
+def _shown_key(rules: Rules, message: StoredMessage) -> str | None:
+    """Mask a key that repeats a masked value of its payload, or may: where the payload is shortened or a large body."""
+    if message.key is None or not rules.payload:
+        return message.key
     try:
-        return MASK if key in rules.values(json.loads(text)) else key
+        shown = json.loads(message.payload_text)
     except (ValueError, RecursionError):
         return MASK
+    return MASK if message.large or message.key in rules.values(shown) else message.key
+
+
+@require_safe
+@requires("see_payloads", of=STREAM)
+def download_body(request: HttpRequest, name: str, partition: int, position: int) -> HttpResponse:
+    """GET /streams/<name>/bodies/<partition>/<position>: a large body as a file, if its hash is right."""
+    found = streams.read_large_body(find(name), partition, position)
+    if found is None:
+        raise Http404(f"Position {position} of partition {partition} of {name} has no large body, or it was dropped.")
+    return large_body_file(*found, Masking().of(name), f"{name}-{partition}-{position}")
 
 
 def find(name: str) -> Stream:

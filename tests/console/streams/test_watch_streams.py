@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
+from dlq.masking.masks import MASK
+from dlq.masking.rules import MaskingRule
+from queues import messages
 from queues.models import AuditEvent
 from tests.console.browsers import Browser
+from tests.console.masking.masks import no_rules_left as no_rules_left
 from tests.engine import Engine
 from tests.streams import Log, make_log
 
@@ -85,6 +90,25 @@ def test_messages_are_for_those_who_see_payloads(viewer: Browser, operator: Brow
     assert page.rows()[0].startswith('6 k "last"')
     assert "<script>alert(1)</script>" in page.text
     assert not [one for one in page.all("script") if "alert" in one.text]
+
+
+@pytest.mark.usefixtures("no_rules_left")
+def test_a_large_body_is_named_and_downloaded(viewer: Browser, operator: Browser, log: Log) -> None:
+    payload = {"of": log.name, "text": "x" * 300_000}
+    place = messages.client().append(log.name, payload, key="k")
+
+    page = operator.see(f"/streams/{log.name}/messages?partition={place.partition}")
+    address = f"/streams/{log.name}/bodies/{place.partition}/{place.position}"
+    assert "293.0 KB, in the large-body store" in page.rows()[0]
+    assert page.link("Download it") == address
+    answer = operator.get(address)
+    assert json.loads(answer.content) == payload
+    assert (answer["Content-Type"], "attachment" in answer["Content-Disposition"]) == ("application/json", True)
+    assert viewer.get(address).status_code == 403
+    assert operator.get(f"/streams/{log.name}/bodies/{place.partition}/1").status_code == 404
+    MaskingRule.objects.create(part="payload", path="text", queue_name=log.name, created_by="test")
+    assert json.loads(operator.get(address).content) == payload | {"text": MASK}
+    assert operator.see(f"/streams/{log.name}/messages?partition={place.partition}").rows()[0].startswith(f"6 {MASK}")
 
 
 def test_a_preview_moves_nothing_and_the_seek_is_audited(admin: Browser, log: Log) -> None:
