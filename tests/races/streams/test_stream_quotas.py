@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -43,3 +44,20 @@ def test_a_tenant_s_streams_are_counted(
     assert log.value(create, f"{log.name}-2", tenant) > 0
     (use,) = [use for use in quotas.read_use() if use.tenant.name == tenant]
     assert (use.streams, use.stream_bytes) == (2, None)
+
+
+def test_large_bodies_count_towards_the_bytes_of_streams(log: Log, commits: None) -> None:
+    tenant, stream = f"{log.name}-large", f"{log.name}-bodies"
+    log.value("select signalbox.create_stream(%s, '{}', %s)", stream, tenant)
+    quotas.set_quota(tenant, {"max_stream_bytes": 500_000}, actor="ada")
+    append = "select * from signalbox.append_batch_large(%s, array['null']::jsonb[], array[%s]::bytea[])"
+    bodies = [os.urandom(32) for _ in range(2)]
+    for body in bodies:
+        log.value("select signalbox.claim_body(%s, 300000)", body)
+    log.rows(append, stream, bodies[0])
+
+    with pytest.raises(psycopg.Error) as refused:
+        log.rows(append, stream, bodies[1])
+    assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB429", "max_stream_bytes")
+    (use,) = [use for use in quotas.read_use() if use.tenant.name == tenant]
+    assert 300_000 <= (use.stream_bytes or 0) < 500_000
