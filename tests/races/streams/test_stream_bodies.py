@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
@@ -55,9 +56,11 @@ def claimed(log: Log, sha256: bytes, key: str | None = None) -> None:
 
 
 def collected(session: Log, sha256: bytes, grace_seconds: float = HOUR) -> bool:
-    """The collector at this body: whether it may go. The row stays locked until the session commits."""
+    """The collector at this body: whether it may go. An open session holds its row; another only looks."""
     before = (int.from_bytes(sha256) - 1).to_bytes(32)
-    return (sha256, True) in session.rows("select * from signalbox.drop_body(%s, %s)", grace_seconds, before)
+    looks = session.connection.transaction(force_rollback=True) if session.connection.autocommit else nullcontext()
+    with looks:
+        return (sha256, True) in session.rows("select * from signalbox.drop_body(%s, %s)", grace_seconds, before)
 
 
 def pointers(log: Log) -> int:
@@ -200,7 +203,9 @@ def test_a_feeding_that_does_not_hold_the_body_loses_it(
     feeder = feed_open(log, engine, connect, SCHEMA)
     delete_row(log)
 
-    assert collected(log, sha256, 0)
+    collector = log.on(connect(autocommit=False))
+    assert collected(collector, sha256, 0)
+    collector.connection.commit()
     feeder.connection.commit()
     assert engine.value("select body ->> 'sha256' from signalbox.receive(%s)", engine.queue) == sha256.hex()
     assert log.rows("select from signalbox.large_body where sha256 = %s", sha256) == [], "a message without its body"
