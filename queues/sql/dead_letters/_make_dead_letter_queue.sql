@@ -26,7 +26,8 @@ begin
       );
     elsif not signalbox._can_keep_dead_letters(v_queue) then
       perform signalbox._refuse('dead_letter_queue', format(
-        '%s orders or limits message groups: a dead-letter queue has mode standard and group_max_in_flight 0',
+        '%s orders, limits or shares message groups: a dead-letter queue has mode standard, group_max_in_flight 0 and '
+        'fair_groups no',
         quote_literal(p_name)
       ));
     elsif not v_queue.is_dead_letter_queue then
