@@ -38,26 +38,28 @@ declare
   v_seen integer;
   v_more text[];
   v_lanes text[] := '{}';
-  v_lane text;
+  v_visited integer := 0;
   v_nth integer;
-  v_open integer[];
-  v_again integer[];
-  v_to_visit integer;
+  v_open integer[] := '{}';
   v_share integer;
-  v_locked tid[];
+  v_rest integer;
   v_hints tid[] := '{}';
+  v_epoch bigint;
   v_epochs bigint[] := '{}';
   v_places bigint[] := '{}';
-  v_given integer[] := '{}';
-  v_ids bigint[];
+  v_given jsonb;
+  v_nths jsonb;
+  v_taken integer;
+  v_new_lanes text[];
+  v_new_places bigint[];
   v_priorities smallint[];
   v_counts smallint[];
-  v_taken integer;
-  v_all_ids bigint[] := '{}';
+  v_ids bigint[];
+  v_all_lanes text[] := '{}';
+  v_all_places bigint[] := '{}';
   v_all_priorities smallint[] := '{}';
   v_all_counts smallint[] := '{}';
-  v_all_lanes integer[] := '{}';
-  v_all_turns integer[] := '{}';
+  v_all_ids bigint[] := '{}';
 begin
   select array_agg(h.kind) filter (where h.kind >= {priority.lowest}),
     array_agg(f.at) filter (where h.kind >= {priority.lowest}),
@@ -82,7 +84,8 @@ begin
 
   v_from := v_hint_floor;
   for v_read in 1..c_reads loop
-    v_window := case v_read when 1 then 20 * (v_left + c_spare) else greatest(c_hints_beyond, 40 * (v_left + c_spare)) end;
+    v_window := case v_read when 1 then 20 * (v_left + c_spare)
+      else greatest(c_hints_beyond, 40 * (v_left + c_spare)) end;
     select array_agg(l.lane order by l.due_at), sum(l.hints), max(l.last_due_at)
     into v_more, v_seen, v_until
     from (
@@ -108,92 +111,114 @@ begin
   if cardinality(v_lanes) = 0 then
     return 0;
   end if;
-  v_open := array(select n from generate_series(1, least(cardinality(v_lanes), 2 * (v_left + c_spare))) n);
-  while v_left > 0 and cardinality(v_open) > 0 loop
-    v_again := '{}';
-    v_to_visit := cardinality(v_open);
-    foreach v_nth in array v_open loop
-      exit when v_left = 0;
-      v_lane := v_lanes[v_nth];
-      v_share := ceil(v_left::numeric / v_to_visit);
-      v_to_visit := v_to_visit - 1;
-      if v_given[v_nth] is null then
-        -- What these rows announce is visible from here on. The rows that another consumer has locked are its own.
-        v_locked := array(
+  loop
+    if cardinality(v_open) = 0 then
+      exit when v_left = 0 or v_visited >= cardinality(v_lanes);
+      v_open := array(select n from generate_series(v_visited + 1, least(cardinality(v_lanes), v_visited + v_left)) n);
+      v_visited := v_visited + cardinality(v_open);
+      -- What these rows announce is visible from here on. The rows that another consumer has locked are its own.
+      v_hints := v_hints || array(
+        select h.ctid
+        from unnest(v_open) o(nth), lateral (
           select h.ctid
           from signalbox.lane_hint h
-          where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
-            and h.lane = v_lane and h.queue_id + 0 = p_queue_id
+          where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lanes[o.nth], p_queue_id::bigint)
+            and h.lane = v_lanes[o.nth] and h.queue_id + 0 = p_queue_id
             and h.due_at >= v_hint_floor and h.due_at <= v_now
           order by h.due_at
           limit c_hints_beyond
           for update skip locked
-        );
-        v_hints := v_hints || v_locked;
-        v_given[v_nth] := 0;
-        v_epochs[v_nth] := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the rows (_distrust_lanes)
-        v_places[v_nth] := coalesce((
-          select case when v_kept and f.epoch = v_epochs[v_nth] then f.place end
+        ) h
+      );
+      v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the rows (_distrust_lanes)
+      v_epochs := v_epochs || array_fill(v_epoch, array[cardinality(v_open)]);
+      v_places := v_places || array(
+        select coalesce((
+          select case when v_kept and f.epoch = v_epoch then f.place end
           from signalbox.lane_floor f
-          where f.queue_id = p_queue_id and f.lane = v_lane
+          where f.queue_id = p_queue_id and f.lane = v_lanes[o.nth]
           order by f.noted desc
           limit 1
-        ), 0);
-      end if;
-      with picked as (
-        delete from signalbox.waiting w
-        where w.ctid = any(array(
+        ), 0)
+        from unnest(v_open) with ordinality o(nth, turn)
+        order by o.turn
+      );
+    end if;
+    v_share := v_left / cardinality(v_open);
+    v_rest := v_left % cardinality(v_open);
+    with picked as (
+      delete from signalbox.waiting w
+      where w.ctid = any(array(
+        select c.ctid
+        from unnest(v_open) with ordinality o(nth, turn), lateral (
           select c.ctid
           from signalbox.waiting c
-          where c.queue_id = p_queue_id and c.lane = v_lane and c.place >= v_places[v_nth]
+          where c.queue_id = p_queue_id and c.lane = v_lanes[o.nth] and c.place >= v_places[o.nth]
           order by c.place
-          limit v_share
+          limit v_share + case when o.turn <= v_rest then 1 else 0 end
           for update skip locked
-        ))
-        returning w.place, w.priority, w.receive_count, w.message_id
-      )
-      select array_agg(p.message_id order by p.place), array_agg(p.priority order by p.place),
-        array_agg(p.receive_count order by p.place), count(*)
-      into v_ids, v_priorities, v_counts, v_taken
-      from picked p;
-      if v_taken > 0 then
-        v_all_ids := v_all_ids || v_ids;
-        v_all_priorities := v_all_priorities || v_priorities;
-        v_all_counts := v_all_counts || v_counts;
-        v_all_lanes := v_all_lanes || array_fill(v_nth, array[v_taken]);
-        v_all_turns := v_all_turns || array(select n from generate_series(v_given[v_nth] + 1, v_given[v_nth] + v_taken) n);
-        v_given[v_nth] := v_given[v_nth] + v_taken;
-        v_left := v_left - v_taken;
-      end if;
-      if v_taken = v_share then
-        v_again := v_again || v_nth;
-      end if;
-    end loop;
-    v_open := v_again;
+        ) c
+      ))
+      returning w.lane, w.place, w.priority, w.receive_count, w.message_id
+    )
+    select array_agg(p.lane), array_agg(p.place), array_agg(p.priority), array_agg(p.receive_count),
+      array_agg(p.message_id), count(*)
+    into v_new_lanes, v_new_places, v_priorities, v_counts, v_ids, v_taken
+    from picked p;
+    if v_taken > 0 then
+      v_all_lanes := v_all_lanes || v_new_lanes;
+      v_all_places := v_all_places || v_new_places;
+      v_all_priorities := v_all_priorities || v_priorities;
+      v_all_counts := v_all_counts || v_counts;
+      v_all_ids := v_all_ids || v_ids;
+      v_left := v_left - v_taken;
+    end if;
+    exit when v_left = 0;
+    -- Those that have given all that they were asked for may have more.
+    select jsonb_object_agg(g.lane, g.given) into v_given
+    from (select n.lane, count(*) as given from unnest(v_new_lanes) n(lane) group by n.lane) g;
+    v_open := array(
+      select o.nth
+      from unnest(v_open) with ordinality o(nth, turn)
+      where coalesce((v_given ->> v_lanes[o.nth])::integer, 0)
+        = v_share + case when o.turn <= v_rest then 1 else 0 end
+      order by o.turn
+    );
   end loop;
 
-  -- Groups that gave fewer come first in the next release.
-  foreach v_nth in array array(select g.nth from unnest(v_given) with ordinality g(given, nth) order by g.given, g.nth)
+  select coalesce(jsonb_object_agg(g.lane, g.given), '{}') into v_given
+  from (select n.lane, count(*) as given from unnest(v_all_lanes) n(lane) group by n.lane) g;
+  -- Groups that gave fewer come first in the next release. Sorted before the rows get their times.
+  with remaining as materialized (
+    select v_lanes[n] as lane
+    from generate_series(1, v_visited) n
+    where (
+      select true
+      from signalbox.waiting w
+      where w.queue_id = p_queue_id and w.lane = v_lanes[n] and w.place >= v_places[n]
+      order by w.place
+      limit 1
+    )
+    order by coalesce((v_given ->> v_lanes[n])::integer, 0), n
+  )
+  insert into signalbox.lane_hint (queue_id, lane)
+  select p_queue_id, r.lane from remaining r;
+  delete from signalbox.lane_hint h where h.ctid = any(v_hints);
+  if cardinality(v_all_ids) = 0 then
+    return 0;
+  end if;
+  -- As often as in _promote_lanes for the number of messages; whoever notes holds the group for itself.
+  for v_nth in
+    select n from generate_series(1, v_visited) n
+    where random() < 0.06 * coalesce((v_given ->> v_lanes[n])::integer, 0)
   loop
-    v_lane := v_lanes[v_nth];
-    perform
-    from signalbox.waiting w
-    where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_places[v_nth]
-    order by w.place
-    limit 1;
-    if found then
-      insert into signalbox.lane_hint (queue_id, lane) values (p_queue_id, v_lane);
-    end if;
-    -- As often as in _promote_lanes for the number of messages; whoever notes holds the group for itself.
-    if random() < 0.06 * v_given[v_nth]
-      and pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2))
-    then
+    if pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lanes[v_nth], 2)) then
       perform signalbox._note_lane(
-        p_queue_id, v_lane, v_epochs[v_nth],
+        p_queue_id, v_lanes[v_nth], v_epochs[v_nth],
         (
           select f.ctid
           from signalbox.lane_floor f
-          where f.queue_id = p_queue_id and f.lane = v_lane
+          where f.queue_id = p_queue_id and f.lane = v_lanes[v_nth]
           order by f.noted desc
           limit 1
         ),
@@ -201,15 +226,13 @@ begin
       );
     end if;
   end loop;
-  delete from signalbox.lane_hint h where h.ctid = any(v_hints);
-  if cardinality(v_all_ids) = 0 then
-    return 0;
-  end if;
+  select jsonb_object_agg(l.lane, l.nth) into v_nths
+  from unnest(v_lanes[1:v_visited]) with ordinality l(lane, nth);
   with taken as materialized (
-    select t.message_id, t.priority, t.receive_count, v_lanes[t.lane] as lane,
-      row_number() over (order by t.turn, t.lane) as nth
-    from unnest(v_all_ids, v_all_priorities, v_all_counts, v_all_lanes, v_all_turns)
-      t(message_id, priority, receive_count, lane, turn)
+    select t.message_id, t.priority, t.receive_count, t.lane,
+      row_number() over (partition by t.lane order by t.place) as turn
+    from unnest(v_all_ids, v_all_priorities, v_all_counts, v_all_lanes, v_all_places)
+      t(message_id, priority, receive_count, lane, place)
   ), counted as (
     -- They leave the group at once, which counts what is under way by permits.
     insert into signalbox.counter_delta (queue_id, event, amount, lane)
@@ -220,7 +243,9 @@ begin
     select signalbox.clock_time() as at
   )
   insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
-  select p_queue_id, t.priority, t.receive_count, m.at + t.nth * interval '1 microsecond', t.message_id, t.lane
+  select p_queue_id, t.priority, t.receive_count,
+    m.at + row_number() over (order by t.turn, (v_nths ->> t.lane)::integer) * interval '1 microsecond', t.message_id,
+    t.lane
   from moment m, taken t;
   return cardinality(v_all_ids);
 end $$;

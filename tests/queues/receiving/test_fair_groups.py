@@ -79,9 +79,7 @@ class TestTurns:
         assert Counter(groups(fair, 100) + groups(fair, 100)) == Counter(names)
 
     def test_single_sends_of_one_group_do_not_hide_another(self, fair: Engine) -> None:
-        fair.rows(
-            "select count(signalbox.send(%s, '1', group_id => 'busy')) from generate_series(1, 4000)", fair.queue
-        )
+        fair.rows("select count(signalbox.send(%s, '1', group_id => 'busy')) from generate_series(1, 4000)", fair.queue)
         fair.send(group_id="quiet")
 
         assert "quiet" in groups(fair, 10)
