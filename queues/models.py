@@ -73,12 +73,12 @@ class Queue(QueueSettings, models.Model):
 
     @property
     def shares_groups(self) -> bool:
-        """Whether consumers get messages of each group in turn, without a limit in flight."""
+        """True where consumers get messages of each group in turn, without a limit in flight."""
         return self.fair_groups and not self.group_limit
 
     @property
     def has_lanes(self) -> bool:
-        """Whether messages with a group id wait in their groups."""
+        """True where messages with a group id wait in their groups."""
         return bool(self.group_limit or self.fair_groups)
 
 

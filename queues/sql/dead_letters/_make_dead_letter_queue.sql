@@ -1,5 +1,5 @@
 -- Make a dead-letter queue, or turn an ordinary queue of the same tenant into one; null when another tenant has the
--- name. An old name of a dead-letter queue is that queue. Refuses a queue that orders or limits groups. For verbs that
+-- name. An old name of a dead-letter queue is that queue. Refuses a queue with groups. For verbs that
 -- configure: it waits.
 create or replace function signalbox._make_dead_letter_queue(p_name text, p_tenant_id integer) returns integer
 language plpgsql

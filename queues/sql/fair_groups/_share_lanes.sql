@@ -207,7 +207,7 @@ begin
   if cardinality(v_all_ids) = 0 then
     return 0;
   end if;
-  -- As often as in _promote_lanes for the number of messages; whoever notes holds the group for itself.
+  -- As often as in _promote_lanes for the number of messages. Who notes holds the group's lock, as _note_lane needs.
   for v_nth in
     select n from generate_series(1, v_visited) n
     where random() < 0.06 * coalesce((v_given ->> v_lanes[n])::integer, 0)

@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from tests.engine import Engine
 
 MakeEngine = Callable[..., Engine]
+Connect = Callable[..., psycopg.Connection[Any]]
 AHEAD = 32
 """Messages that a release makes ready beyond those that were asked for."""
 
@@ -157,10 +158,8 @@ class TestEverythingElse:
     def test_a_redriven_message_waits_in_its_group(self, fair: Engine) -> None:
         fair.send(group_id="a")
         fair.nack(fair.receive_one()[1], reason="rejected")
-        fair.rows(
-            "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where source_queue_id = %s))",
-            fair.queue_id,
-        )
+        letters = "array(select dead_letter_id from signalbox.dead_letter where source_queue_id = %s)"
+        fair.rows(f"select signalbox.redrive({letters})", fair.queue_id)
 
         assert (fair.waiting(), groups(fair, 10)) == (1, ["a"])
 
@@ -185,6 +184,36 @@ class TestEverythingElse:
         configure(engine, dead_letter_queue=f"{engine.queue}-dead")
         with pytest.raises(psycopg.Error, match="fair_groups of a dead-letter queue is no"):
             engine.value("select signalbox.configure_queue(%s, '{\"fair_groups\": true}')", f"{engine.queue}-dead")
+
+
+OF_GROUPS = {"_enter_lane", "_leave_lanes", "_share_lanes", "_promote_lanes", "_send_to_lanes", "_note_lane"}
+
+
+def called(session: Engine, group: str | None) -> set[str]:
+    """The functions that sends, claims and an ack of a message call; messages stay ready behind it."""
+    session.connection.execute("begin")
+    session.connection.execute("set local track_functions = 'all'")
+    for _ in range(3):
+        session.send(group_id=group)
+    send(session, group, 10)
+    session.ack(session.receive_one()[1])
+    names = session.rows("select funcname from pg_stat_xact_user_functions where schemaname = 'signalbox'")
+    session.connection.execute("rollback")
+    return {row[0] for row in names}
+
+
+class TestCost:
+    @pytest.mark.parametrize("group", [None, "a"])
+    def test_a_queue_that_does_not_share_calls_nothing_for_groups(
+        self, engine: Engine, connect: Connect, group: str | None
+    ) -> None:
+        assert not called(engine.on(connect()), group) & OF_GROUPS
+
+    def test_a_message_without_a_group_waits_nowhere(self, fair: Engine, connect: Connect) -> None:
+        functions = called(fair.on(connect()), None)
+
+        assert "_share_lanes" in functions  # without upkeep every claim looks
+        assert functions & OF_GROUPS == {"_share_lanes"}
 
 
 class TestChanges:

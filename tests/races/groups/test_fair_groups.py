@@ -1,4 +1,4 @@
-"""Message groups that share a queue, under concurrency: nobody waits, nothing is overlooked, turns are kept.
+"""Message groups that share a queue, under concurrency: no claim waits, no message is overlooked, turns are kept.
 
 Each race is written once and run with the engine, and with a naive version that is convicted.
 """
@@ -329,7 +329,7 @@ class LifeOfASharedQueue(RuleBasedStateMachine):
         assert self.engine.waiting() + sum(self.engine.recounted()[:3]) == len(self.live)
 
     def teardown(self) -> None:
-        """Nothing is stranded: without a limit all that is live comes."""
+        """Receive all that is live, once no limit holds it: no message is stranded."""
         if hasattr(self, "engine"):
             self.configure({"group_max_in_flight": 0})
             self.engine.connection.execute(
