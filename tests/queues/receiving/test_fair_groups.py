@@ -58,7 +58,7 @@ class TestTurns:
         for group in ("b", "c"):
             send(fair, group, 40)
 
-        first = [group for _ in range(40) for group in groups(fair, 3)]
+        first = [group for _ in range(20) for group in groups(fair, 6)]
 
         assert Counter(first) == {"large": 40, "b": 40, "c": 40}
 
@@ -72,15 +72,15 @@ class TestTurns:
         assert "small" in behind[: AHEAD + 20]
 
     def test_more_groups_than_a_release_takes_have_their_turns(self, fair: Engine) -> None:
-        names = [f"group-{number:03}" for number in range(200)]
+        names = [f"group-{number:03}" for number in range(100)]
         for group in names:
             send(fair, group, 3)
 
-        assert Counter(groups(fair, 100) + groups(fair, 100)) == Counter(names)
-        assert Counter(groups(fair, 100) + groups(fair, 100)) == Counter(names)
+        for _ in range(2):
+            assert Counter(groups(fair, 50) + groups(fair, 50)) == Counter(names)
 
     def test_single_sends_of_one_group_do_not_hide_another(self, fair: Engine) -> None:
-        fair.rows("select count(signalbox.send(%s, '1', group_id => 'busy')) from generate_series(1, 4000)", fair.queue)
+        fair.rows("select count(signalbox.send(%s, '1', group_id => 'busy')) from generate_series(1, 2500)", fair.queue)
         fair.send(group_id="quiet")
 
         assert "quiet" in groups(fair, 10)
@@ -107,13 +107,14 @@ class TestTurns:
         assert len(groups(fair, 100)) == 50
 
     def test_messages_without_a_group_do_not_keep_groups_out(self, fair: Engine) -> None:
-        send(fair, None, 3000)
+        send(fair, None, 60)
         send(fair, "a", 5)
+        received: list[str | None] = []
+        for _ in range(12):
+            send(fair, None, 10)  # as many as a claim takes
+            received += groups(fair, 10)
 
-        claims = [groups(fair, 10) for _ in range(500)]
-
-        received = Counter(group for claim in claims for group in claim)
-        assert received == {None: 3000, "a": 5}
+        assert received.count("a") == 5
 
     def test_retries_wait_for_the_turn_of_their_group(self, fair: Engine) -> None:
         send(fair, "failing", 100)
@@ -129,10 +130,10 @@ class TestTurns:
 class TestEverythingElse:
     @pytest.mark.parametrize("most", [1, 7, 100])
     def test_all_is_delivered_once_and_counted(self, fair: Engine, most: int) -> None:
-        for group, messages in (("a", 90), ("b", 7), (None, 12), ("c", 1)):
+        for group, messages in (("a", 45), ("b", 7), (None, 12), ("c", 1)):
             send(fair, group, messages)
 
-        assert Counter(drained(fair, most)) == {"a": 90, "b": 7, None: 12, "c": 1}
+        assert Counter(drained(fair, most)) == {"a": 45, "b": 7, None: 12, "c": 1}
         assert (fair.counted(), fair.lanes()) == (fair.recounted(), {})
         assert fair.recounted() == (0,) * 5
 

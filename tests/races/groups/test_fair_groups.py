@@ -194,7 +194,7 @@ class Work:
 
 def test_workers_deliver_each_message_once_while_the_setting_changes(fair: Engine, connect: Connect) -> None:
     sent = [
-        message_id for group, size in (("large", 400), ("b", 40), ("c", 40)) for message_id in send(fair, group, size)
+        message_id for group, size in (("large", 150), ("b", 20), ("c", 20)) for message_id in send(fair, group, size)
     ]
     work = Work(len(sent))
 
@@ -348,7 +348,7 @@ def test_any_life_of_a_shared_queue(make_engine: MakeEngine) -> None:
     run_state_machine_as_test(
         LifeOfASharedQueue,
         settings=settings(
-            max_examples=examples(32),
+            max_examples=examples(24),
             stateful_step_count=25,
             deadline=None,
             derandomize=True,
