@@ -25,12 +25,10 @@ def fair(make_engine: MakeEngine) -> Engine:
 
 def send(engine: Engine, group: str | None, messages: int) -> None:
     engine.rows(
-        "select count(*) from signalbox.send_batch(%s, array_fill('1'::jsonb, array[%s::integer]),"
-        " group_ids => array_fill(%s::text, array[%s::integer]))",
+        "select count(*) from signalbox.send_batch(%s, array_fill('1'::jsonb, array[%s::integer]), group_ids => %s)",
         engine.queue,
         messages,
-        group,
-        messages,
+        None if group is None else [group] * messages,
     )
 
 
