@@ -119,8 +119,9 @@ def unchecked(_: str, value: object) -> object:
 #: The check of each argument's name. Settings and mail are encoded; the engine alone checks what `unchecked` passes.
 _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(
-        ("filter", "handler", "queue", "stream", "group", "member", "name", "point", "prefix", "receipt_handle"), text
+        ("filter", "handler", "queue", "stream", "group", "member", "name", "new_name", "point", "prefix"), text
     ),
+    "receipt_handle": text,
     **dict.fromkeys(("consumer", "deduplication_id", "group_id", "key", "tenant", "trace_id"), optional_text),
     **dict.fromkeys(("max_messages", "message_id", "partitions", "queue_window"), count),
     **dict.fromkeys(("lease_seconds", "seconds", "window_seconds"), seconds),

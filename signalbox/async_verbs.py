@@ -216,6 +216,22 @@ class AsyncVerbs:
         """Change the settings that are named, and leave the others; returns the stream's id."""
         return await self._run(streams.configure_stream(name, settings))
 
+    async def rename_stream(self, name: str, new_name: str) -> int:
+        """Give a stream another name; returns its id. Appends and reads by the old name are refused at once.
+
+        Messages, groups, offsets, subscriptions and captures stay, and masking rules hold for both names. In the
+        database it is for the owner of Signalbox.
+        """
+        return await self._run(streams.rename_stream(name, new_name))
+
+    async def delete_stream(self, name: str) -> None:
+        """Delete a closed stream with its messages, groups and offsets, permanently.
+
+        `InvalidArgument` says what prevents it: the stream is open, sends to a queue, captures a table, or has a member
+        that reads. In the database it is for the owner of Signalbox.
+        """
+        await self._run(streams.delete_stream(name))
+
     async def preview_partitions(self, stream: str, partitions: int) -> PartitionPreview:
         """Compute what more partitions would do to a stream: how many keys would move, and what is not read yet.
 

@@ -223,6 +223,22 @@ class Verbs:
         """Change the settings that are named, and leave the others; returns the stream's id."""
         return self._run(streams.configure_stream(name, settings))
 
+    def rename_stream(self, name: str, new_name: str) -> int:
+        """Give a stream another name; returns its id. Appends and reads by the old name are refused at once.
+
+        Messages, groups, offsets, subscriptions and captures stay, and masking rules hold for both names. In the
+        database it is for the owner of Signalbox.
+        """
+        return self._run(streams.rename_stream(name, new_name))
+
+    def delete_stream(self, name: str) -> None:
+        """Delete a closed stream with its messages, groups and offsets, permanently.
+
+        `InvalidArgument` says what prevents it: the stream is open, sends to a queue, captures a table, or has a member
+        that reads. In the database it is for the owner of Signalbox.
+        """
+        self._run(streams.delete_stream(name))
+
     def preview_partitions(self, stream: str, partitions: int) -> PartitionPreview:
         """Compute what more partitions would do to a stream: how many keys would move, and what is not read yet.
 

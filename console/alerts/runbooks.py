@@ -36,6 +36,11 @@ def fill_in(text: str, queue: str) -> str:
     return _PLACEHOLDER.sub(queue, text) if is_queue_name(queue) else text
 
 
+def asks_for_queue(text: str, queue: str) -> bool:
+    """Return whether a runbook has placeholders that the text, as a queue's name, does not fill in."""
+    return not is_queue_name(queue) and _PLACEHOLDER.search(text) is not None
+
+
 def is_queue_name(text: str) -> bool:
     """Return whether the text can be the name of a queue: letters, digits, dots, hyphens and underscores."""
     return _QUEUE_NAME.fullmatch(text) is not None

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
+from console.access import suggestions
 from console.access.roles import reach, requires
 from console.alerts import causes, runbooks
 from console.alerts import lines as alert_lines
@@ -112,6 +113,7 @@ def runbook(request: HttpRequest, name: str) -> HttpResponse:
         "text": runbooks.to_html(text, queue),
         "queue": queue,
         "queue_url": reverse("queue", args=[queue]) if runbooks.is_queue_name(queue) else "",
+        "choices": suggestions.queue_names(request) if runbooks.asks_for_queue(text, queue) else None,
     }
     return render_page(request, "alerts/runbook.html", "alerts/_runbook.html", context)
 

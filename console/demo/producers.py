@@ -24,7 +24,7 @@ COMPANIES = ("acme-eu", "acme-us", "umbrella", "hooli", "stark", "wayne")
 def run() -> None:
     """Send until the process is stopped."""
     django.setup()
-    from console.demo import callers, cells
+    from console.demo import beat, callers, cells
     from console.demo.scenery import QUEUES
     from console.environment import env_text
     from queues.database.connections import dsn
@@ -33,6 +33,7 @@ def run() -> None:
     senders = [(queue.name, queue.sent_per_second, here) for queue in QUEUES]
     if fleet:
         senders.append((cells.QUEUE, cells.SENT_PER_SECOND, fleet))
+    beat.start()
     calls = callers.call(env_text(callers.KEY_VARIABLE, ""))
     asyncio.run(_send_all(senders, here, calls))
 

@@ -20,6 +20,7 @@ from console.masking import masked
 from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
+from console.web import sidebar
 from console.web.forms import refused
 from console.web.forms.fields import ReasonForm, refusals, required_reason
 from console.web.htmx import render_form
@@ -54,6 +55,7 @@ class EditForm(forms.Form):
 @requires("redrive", of=QUEUE)
 def edit(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     """GET, POST /queues/<name>/messages/<id>/edit: the payload as JSON; a valid edit leads to its redrive plan."""
+    sidebar.light(request, "dead_letters")
     head = queue_head.find(name)
     story = known_story(request, head, message_id, "see_payloads")
     fields = of_payload(masked.hidden_fields(masked.rules_of(story), story.body))

@@ -19,6 +19,7 @@ from console.filters.filter_bar import message_filter
 from console.filters.moments import MomentField
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
+from console.web import sidebar
 from console.web.forms import refused
 from console.web.forms.fields import ReasonForm, refusals
 from console.web.htmx import render_form
@@ -78,6 +79,7 @@ def run_now(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
 
 
 def _change(request: HttpRequest, name: str, message_id: int, form: ReasonForm, verb: str) -> HttpResponse:
+    sidebar.light(request, "overview")
     head, page = queue_head.find(name), reverse("message", args=[name, message_id])
     if form.is_valid():
         due, reason = form.cleaned_data.get("due"), form.cleaned_data["reason"]

@@ -18,7 +18,6 @@ from console.streams.views import find
 from console.web.forms.fields import refusals
 from console.web.htmx import render_form
 from console.web.wording import plural
-from dlq.jobs import renaming
 from queues.control import streams
 from queues.control.streams import GroupNumbers
 from queues.stream_models import Stream
@@ -34,7 +33,7 @@ def rename(request: HttpRequest, name: str) -> HttpResponse:
         new_name, actor = form.cleaned_data["new_name"], request.user.get_username()
         with refusals(form, name="new_name"):
             roles.check_new(request, new_name, stream.tenant.name)
-            renaming.rename_stream(name, new_name, actor=actor, reason=form.cleaned_data["reason"])
+            streams.rename_stream(name, new_name, actor=actor, reason=form.cleaned_data["reason"])
             notices.success(request, f"Renamed {name} to {new_name}.")
             return redirect("stream", new_name)
     if form.is_bound and request.method != "POST":

@@ -27,4 +27,4 @@ urlpatterns = [
     path("streams/<queue:name>/groups/<queue:group>/drop", groups.drop, name="group_drop"),
 ]
 
-register(Item(Group.MONITOR, 40, "Streams", "streams", "streams", ("stream", "group", "capture")))
+register(Item(Group.MONITOR, 40, "Streams", "streams", "streams", ("stream", "group", "captures", "capture")))

@@ -1,4 +1,4 @@
-"""Renaming of a queue or a stream that jobs, masking rules and saved filters name.
+"""Renaming of a queue that jobs, masking rules and saved filters name.
 
 An active job that names a queue forbids renaming and deleting it. Masking rules are copied to the new name, and also
 kept for the old name, because dead letters have the name of their source queue at that time. Saved filters stay.
@@ -14,7 +14,7 @@ from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
 from dlq.masking.rules import MaskingRule
 from dlq.redrives.plan_models import Plan
 from dlq.search.saved_filters import SavedFilter
-from queues.control import renaming, streams
+from queues.control import renaming
 from queues.errors import QueueInUse
 from queues.models import Queue, TrashBatch
 
@@ -56,13 +56,6 @@ def rename_queue(
             raise QueueInUse(f"queue '{name}' is named by {', '.join(jobs)}: wait for the end, or cancel")
         details = {"masks": _copy_masks(name, new_name)}
         return renaming.rename_queue(name, new_name, grace_seconds, actor=actor, reason=reason, details=details)
-
-
-def rename_stream(name: str, new_name: str, *, actor: str, reason: str = "") -> None:
-    """Rename the stream with its masking rules. Raises the engine's refusals."""
-    with transaction.atomic():
-        details = {"masks": _copy_masks(name, new_name)}
-        streams.rename_stream(name, new_name, actor=actor, reason=reason, details=details)
 
 
 def _copy_masks(name: str, new_name: str) -> int:

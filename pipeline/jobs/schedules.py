@@ -44,14 +44,6 @@ def beat(schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Any]]:
     }
 
 
-def in_words(schedule: float | crontab) -> str:
-    """Return a schedule as its setting writes it: seconds, or the five fields of a crontab."""
-    if not isinstance(schedule, crontab):
-        return f"every {schedule:g} seconds"
-    names = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
-    return " ".join(str(getattr(schedule, f"_orig_{name}")) for name in names)
-
-
 def next_time(schedule: float | crontab, last: datetime | None, now: datetime) -> datetime:
     """Compute when a schedule starts its next run; a time before `now` is overdue."""
     if isinstance(schedule, crontab):

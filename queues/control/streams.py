@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models.expressions import RawSQL
 
 from queues import audit
-from queues.database.query import fetch, query_text, verb_rows, verb_value
+from queues.database.query import fetch, query_text, verb_rows
 from queues.errors import GroupNotFound, InvalidArgument, StreamNotFound
 from queues.messages import client
 from queues.stream_models import ConsumerGroup, Stream
@@ -204,7 +204,7 @@ def preview_partitions(name: str, partitions: int) -> PartitionPreview:
 def delete_stream(name: str, *, actor: str, reason: str) -> None:
     """Delete a closed stream with its messages and groups, for good. InvalidArgument says what is in the way."""
     with transaction.atomic(), audit.acting(actor, reason):
-        verb_value("select signalbox.delete_stream(%s)", name)
+        client().delete_stream(name)
 
 
 def obstacle(stream: Stream) -> str:
@@ -217,10 +217,10 @@ def obstacle(stream: Stream) -> str:
     return ""
 
 
-def rename_stream(name: str, new_name: str, *, actor: str, reason: str, details: dict[str, Any]) -> None:
+def rename_stream(name: str, new_name: str, *, actor: str, reason: str = "") -> None:
     """Give a stream another name; the old one stops at once. InvalidArgument names the field."""
-    with transaction.atomic(), audit.acting(actor, reason, details):
-        verb_value("select signalbox.rename_stream(%s, %s)", name, new_name)
+    with transaction.atomic(), audit.acting(actor, reason):
+        client().rename_stream(name, new_name)
 
 
 def append(

@@ -101,8 +101,10 @@ def fence(dsn: str, state: HostState, note: AuditNote, replaced_by: HostState | 
 
     The audit of the host `replaced_by` records the fence. Without that host, the audit of the fenced host records it in
     the same transaction; if a session blocks that audit, the host is fenced without a record.
+    Raises psycopg.OperationalError if the host was promoted since its state was read.
     """
     with _connect(dsn, state.host) as connection:
+        _require_epoch(connection, state)
         noted = None if replaced_by else note
         try:
             _set_writable(connection, state, noted, writable=False)
@@ -174,6 +176,12 @@ def _connect(dsn: str, host: primary_selection.Host) -> psycopg.Connection[Any]:
     """Connect to this host, also when it is a standby or read-only."""
     any_state = {**host, "target_session_attrs": "any", "connect_timeout": CONNECT_SECONDS}
     return psycopg.connect(dsn, autocommit=True, **{**any_state, "application_name": "signalbox sentinel"})
+
+
+def _require_epoch(connection: psycopg.Connection[Any], state: HostState) -> None:
+    now = primary_selection.read(connection)
+    if now != (state.cluster, state.epoch):
+        raise psycopg.OperationalError(f"{state.name} had epoch {state.epoch} and has {now.timeline} now")
 
 
 def _set_writable(

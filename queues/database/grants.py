@@ -117,6 +117,7 @@ STREAMS: Mapping[str, str] = {
     "write_ledger": "select, insert, update",
 }
 MAILBOXES: Mapping[str, str] = {
+    "beat_schedule": ALL,
     "binding": ADD_AND_REMOVE,
     "mail": ALL,
     "mailbox": ALL,

@@ -74,6 +74,20 @@ configure_stream: Function[int] = Function(
 )
 
 
+def _request_rename(stream: Mapping[str, Any]) -> Requests[int]:
+    members = document({"newName": given(stream["new_name"])})
+    answer = yield Request("POST", address("streams", stream["name"], ":rename"), members)
+    return number_in(answer.document["streamId"])
+
+
+def _request_delete(stream: Mapping[str, Any]) -> Requests[None]:
+    yield Request("DELETE", address("streams", stream["name"]))
+
+
+rename_stream: Function[int] = Function("rename_stream", "name text, new_name text", only_value, "", _request_rename)
+delete_stream: Function[None] = Function("delete_stream", "name text", lambda _: None, "", _request_delete)
+
+
 def _request_preview(wanted: Mapping[str, Any]) -> Requests[PartitionPreview]:
     members = document({"partitions": given(wanted["partitions"])})
     answer = yield Request("POST", address("streams", wanted["stream"], ":preview-partitions"), members)

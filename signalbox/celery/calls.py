@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from signalbox.calls.call import Call, Function, only_value, only_values
+from signalbox.payloads.encoding import encode
 from signalbox.payloads.unreadable import decode
 
 #: Creates a queue with these settings, unless there is one of this name.
@@ -55,6 +56,15 @@ keep_result: Function[bool] = Function("keep_result", "key text, keep_seconds do
 delete_results: Function[int] = Function("delete_results", "keys text[]", only_value)
 #: Notes that a part of a chord has ended; the answer is the number of parts that have.
 count_part: Function[int] = Function("count_part", "key text, part text, keep_seconds double precision", only_value)
+
+
+def report_schedule(application: str, sender: str, entries: list[Any]) -> Call[None]:
+    """Store the schedule of an application's Celery beat for the console."""
+    return Call(
+        "select signalbox.report_schedule(%(application)s::text, %(sender)s::text, %(entries)s::jsonb)",
+        {"application": application, "sender": sender, "entries": encode(entries, "entries")},
+        lambda _: None,
+    )
 
 
 def expire_results() -> Call[int]:

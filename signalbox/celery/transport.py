@@ -52,8 +52,12 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         self._driver: LoopDriver | None = None
         if is_worker():
             import signalbox.celery.scheduled  # it answers `inspect scheduled` from the database
+        if "celery.beat" in sys.modules:
+            from signalbox.celery.processes import beat
+
+            beat.report_schedules()
         if "flower.utils.broker" in sys.modules:
-            import signalbox.celery.flower_broker  # noqa: F401 - it registers the reader of queues
+            import signalbox.celery.processes.flower_broker  # noqa: F401 - it registers the reader of queues
         #: The engine's verbs over this connection; a forked child gets a connection of its own.
         self.verbs = Client(self.dsn, **self.options.connect_options)
 

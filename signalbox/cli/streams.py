@@ -1,4 +1,4 @@
-"""Streams from a terminal: `signalbox stream create`, `configure`, `list`, `append`, `read`, `groups`, `seek`."""
+"""Streams from a terminal: `signalbox stream create`, `configure`, `append`, `read`, `seek`, `delete` and others."""
 
 from __future__ import annotations
 
@@ -46,6 +46,9 @@ def add_commands(commands: Commands) -> list[argparse.ArgumentParser]:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=setting)
     text = "print what more partitions would do, and change nothing"
     parser.add_argument("--dry-run", action="store_true", help=text)
+    _of_one(of_stream, rename).add_argument("new_name", metavar="NEW")
+    text = "the name again; without it, print what would be lost and delete nothing"
+    _of_one(of_stream, delete).add_argument("--typed-name", metavar="STREAM", help=text)
     prefix = "list only streams whose names begin with TEXT"
     add(of_stream, list_).add_argument("--prefix", default="", metavar="TEXT", help=prefix)
     parser = _of_one(of_stream, append)
@@ -124,6 +127,29 @@ def _partitions_of(settings: dict[str, object]) -> int:
     if list(settings) != ["partitions"] or not isinstance(partitions, int):
         raise InvalidArgument("--dry-run previews partitions=NUMBER, and nothing else", field="partitions")
     return partitions
+
+
+def rename(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Give a stream another name, and print its id. Appends and reads by the old name are refused at once."""
+    stream_id = verbs.rename_stream(args.stream, args.new_name)
+    say(args, {"stream_id": stream_id, "name": args.new_name}, str(stream_id))
+    return DONE
+
+
+def delete(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Delete a closed stream with its messages and groups, permanently.
+
+    Without --typed-name, print its groups with committed and unread messages, and delete nothing. Exit status 3:
+    nothing was deleted.
+    """
+    if args.typed_name is None:
+        for group in verbs.list_groups(args.stream):
+            say(args, asdict(group), f"{group.name}\t{group.committed}\t{group.lag_messages}")
+        return NOTHING
+    if args.typed_name != args.stream:
+        raise InvalidArgument(f"typed_name must be {args.stream!r} to confirm", field="typed_name")
+    verbs.delete_stream(args.stream)
+    return DONE
 
 
 def list_(verbs: Verbs, args: argparse.Namespace) -> int:

@@ -365,6 +365,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "expire_mailboxes": ("signalbox.expire_mailboxes()", NUMBER),
     "put_mail": ("signalbox.put_mail('nobodys', '1')", False),
     "take_mail": ("(select count(*) from signalbox.take_mail('{nobodys}'))", 0),
+    "report_schedule": ("signalbox.report_schedule('shop', 'host:1', '[]')", NOTHING),
     "store_result": ("signalbox.store_result('result', 'x')", NOTHING),
     "read_results": ("(select count(*) from signalbox.read_results('{nobodys}'))", 0),
     "keep_result": ("signalbox.keep_result('nobodys', 60)", False),

@@ -82,6 +82,27 @@ def test_more_partitions_are_previewed_and_only_grow(verbs, stream):
         assert caught.value.field == "partitions"
 
 
+def test_a_stream_is_renamed_and_deleted(verbs, stream):
+    new = f"{stream}-new"
+    assert verbs.rename_stream(stream, new) > 0
+    assert [group.name for group in verbs.list_groups(new)] == ["g"]
+    with pytest.raises(StreamNotFound):
+        verbs.append(stream, 1)
+    refused = {
+        "new_name": lambda: verbs.rename_stream(new, "no name"),
+        "name": lambda: verbs.delete_stream(new),  # it is open
+    }
+    for field, call in refused.items():
+        with pytest.raises(InvalidArgument) as caught:
+            call()
+        assert caught.value.field == field
+    verbs.configure_stream(new, {"closed": True})
+    verbs.delete_stream(new)
+    for call in (lambda: verbs.delete_stream(new), lambda: verbs.rename_stream(new, stream)):
+        with pytest.raises(StreamNotFound):
+            call()
+
+
 def test_a_repeat_has_the_place_of_the_first(verbs, stream):
     first = verbs.append(stream, {"n": 1}, key="k", deduplication_id="one")
     assert verbs.append(stream, {"n": 1}, key="k", deduplication_id="one") == first == Place(0, 1)

@@ -29,7 +29,6 @@ from console.api.streams.shapes import (
     StreamSettings,
 )
 from dlq.filters import parse
-from dlq.jobs import renaming
 from dlq.masking.rules import Masking
 from queues.control import streams as control
 from queues.control.streams import GroupNumbers
@@ -69,7 +68,7 @@ def preview_partitions(name: str, wanted: MorePartitions) -> dict[str, Any]:
 def rename(key: Key, name: str, wanted: StreamRename) -> dict[str, Any]:
     """Rename a stream within the key's reach, with its masking rules."""
     check_reach(key, wanted.new_name, _stream(name).tenant.name, "newName")
-    renaming.rename_stream(name, wanted.new_name, actor=key.actor, reason=wanted.reason)
+    control.rename_stream(name, wanted.new_name, actor=key.actor, reason=wanted.reason)
     forget(name)
     return document(_stream(wanted.new_name))
 

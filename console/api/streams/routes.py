@@ -61,14 +61,14 @@ async def preview_partitions(request: Any, stream: Path[str], wanted: shapes.Mor
 
 @router.post(f"{STREAM}:rename", auth=ApiKey("configure"), response={200: shapes.StreamDocument})
 async def rename_stream(request: Any, stream: Path[str], wanted: shapes.StreamRename) -> HttpResponse:
-    """Give a stream another name. The old name is refused at once; messages, groups and offsets stay."""
+    """Refuse the old name at once; messages, groups and offsets stay."""
     await reached_stream(request.auth, stream)
     return answer(200, await in_thread(configuring.rename, request.auth, stream, wanted))
 
 
 @router.delete(STREAM, auth=ApiKey("configure"), response={204: None})
 async def delete_stream(request: Any, stream: Path[str]) -> HttpResponse:
-    """Delete a closed stream that feeds no queue, captures no table and has no reader, with its messages, for good."""
+    """Refuse a stream that is open, sends to a queue, captures a table or has a member that reads."""
     await reached_stream(request.auth, stream)
     await in_thread(configuring.delete, request.auth, stream)
     return nothing()

@@ -4,7 +4,6 @@ from argparse import ArgumentParser
 from typing import Any
 
 from console.streams.ending_views import find_loss, stays_of
-from dlq.jobs import renaming
 from queues.commands import ACTOR, VerbCommand
 from queues.control import streams
 
@@ -33,7 +32,7 @@ class Command(VerbCommand):
         lines = stays_of(streams.get_stream(name), new_name, administers=True)
         self.stdout.write("\n  ".join(["Stays:", *lines]))
         if not options["check"]:
-            renaming.rename_stream(name, new_name, actor=ACTOR, reason=options["reason"])
+            streams.rename_stream(name, new_name, actor=ACTOR, reason=options["reason"])
             self.stdout.write(f"Renamed {name} to {new_name}.")
 
     def _delete(self, options: dict[str, Any]) -> None:

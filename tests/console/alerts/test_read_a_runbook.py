@@ -45,6 +45,15 @@ def test_the_name_of_the_queue_is_filled_in_and_linked() -> None:
     assert "<code>/queues/&lt;queue&gt;/consumers</code>" in to_html(text)
 
 
+def test_a_runbook_without_a_queue_lets_the_reader_choose_one(viewer: Browser, engine: Engine) -> None:
+    page = viewer.see("/runbooks/SignalboxNoConsumers")
+
+    assert f'<option value="{engine.queue}">' in " ".join(page.html.split())
+    assert 'name="queue"' in page.html
+    assert 'name="queue"' not in viewer.see("/runbooks/SignalboxNoConsumers", queue=engine.queue).html
+    assert 'name="queue"' not in viewer.see("/runbooks/SignalboxArchiveStale").html
+
+
 @pytest.mark.parametrize("queue", ["$(reboot)", "a b", "<script>", "x](//evil.example)", "../..", "a\nb"])
 def test_a_text_that_is_no_name_of_a_queue_stays_out_of_commands(viewer: Browser, queue: str) -> None:
     page = viewer.see("/runbooks/SignalboxNoConsumers", queue=queue)

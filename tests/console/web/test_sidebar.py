@@ -80,7 +80,7 @@ def test_every_page_lights_its_place(admin: Browser, engine: Engine) -> None:
         "Queues": [queue, f"{queue}/settings", f"{queue}/purge", f"{queue}/history", "/new-queue"],
         "Dead letters": ["/dead-letters", "/dead-letters/failure-groups", "/saved-filters"],
         "Alerts": ["/alerts/silences", "/alerts/notifications", "/runbooks/SignalboxDeadLetters"],
-        "Streams": ["/new-stream"],
+        "Streams": ["/new-stream", "/captures"],
         "Metrics": ["/history", "/old-snapshots"],
         "Jobs": ["/redrives/new", "/redrives/plans", "/purges", "/undos"],
         "Trash": ["/trash"],
@@ -106,7 +106,7 @@ def test_the_account_and_the_api_are_lit_in_the_foot(viewer: Browser) -> None:
         assert marked.text.startswith(text), path
 
 
-def test_a_message_lights_the_page_that_led_to_it(viewer: Browser, engine: Engine) -> None:
+def test_a_message_lights_the_page_that_led_to_it(operator: Browser, engine: Engine) -> None:
     ready = reverse("message", args=[engine.queue, engine.send({"n": 1})])
     engine.die({"n": 2})
     [(number,)] = engine.rows(
@@ -115,7 +115,7 @@ def test_a_message_lights_the_page_that_led_to_it(viewer: Browser, engine: Engin
     dead = reverse("message", args=[engine.queue, number])
 
     def led_by(path: str, message: str) -> list[str]:
-        page = Page(viewer.get(message, headers={"Referer": path}).content.decode())
+        page = Page(operator.get(message, headers={"Referer": path}).content.decode())
         return lit(page)
 
     assert led_by("", ready) == ["Queues"]
@@ -123,6 +123,7 @@ def test_a_message_lights_the_page_that_led_to_it(viewer: Browser, engine: Engin
     assert led_by("http://testserver/alerts?q=x", dead) == ["Alerts"]
     assert led_by("http://testserver/redrives/7/messages", ready) == ["Jobs"]
     assert led_by("http://testserver/account", ready) == ["Queues"]
+    assert led_by(f"http://testserver{dead}", f"{dead}/edit") == ["Dead letters"]
     for elsewhere in (
         "https://evil.example/alerts",
         "http://testserver/no/such/page",

@@ -121,6 +121,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "stream_segment": ("table_name",),
     "binding": ("exchange", "kind", "routing_key", "pattern"),
     "mailbox": ("name",),
+    "beat_schedule": ("application", "sender", "entries"),
     "counter_event": ("name", "from_state", "to_state"),
     "logged_warning": ("kind",),
     "refusal": ("reason",),

@@ -6,7 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -246,6 +246,14 @@ def test_a_fence_of_the_primary_is_in_its_own_audit_unless_that_is_held_up(fork:
             assert observer.execute(_SAID).fetchall().count(ours) == 1
     finally:
         failover.unfence(fork.pair.url, sight, _WHO)
+
+
+def test_a_host_that_was_promoted_after_it_was_read_is_not_fenced(fork: Fork) -> None:
+    (sight,) = (one for one in failover.read_hosts(fork.pair.url) if one.host["host"] != fork.old["host"])
+    with pytest.raises(psycopg.OperationalError, match="had epoch 1 and has 2 now"):
+        failover.fence(fork.pair.url, replace(sight, epoch=1), _WHO)
+    (found,) = (one for one in failover.read_hosts(fork.pair.url) if one.host == sight.host)
+    assert found.role == "primary"
 
 
 def test_a_session_that_begins_in_the_moment_of_the_fence_writes_nothing(fork: Fork) -> None:

@@ -59,12 +59,16 @@ def _kill(cluster: PatroniNodes, leader: Node) -> None:
 
 
 def _freeze(cluster: PatroniNodes, leader: Node) -> None:
-    """PostgreSQL goes on without Patroni, until upkeep fences it."""
+    """PostgreSQL goes on without Patroni, until upkeep fences it. Who hangs is ended, as a watchdog does.
+
+    Debian's Patroni 3.0.2 must not go on: the lock that it writes next overwrites that of the new leader.
+    """
     before = _fences(cluster)
     leader.patroni.signal(signal.SIGSTOP)
     cluster.settled(without=leader)
     cluster.wait_until(lambda: _fences(cluster) > before, "upkeep fences the old leader")
-    leader.patroni.signal(signal.SIGCONT)
+    leader.patroni.kill()
+    leader.patroni.start()
 
 
 def _cut_off(cluster: PatroniNodes, leader: Node) -> None:

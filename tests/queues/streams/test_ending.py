@@ -77,6 +77,18 @@ def test_an_open_append_is_in_the_way_and_loses_nothing(log: Log, connect: Conne
     assert log.value(DELETE, log.name) == log.stream_id
 
 
+def test_the_masks_of_a_stream_hold_for_its_new_name(log: Log) -> None:
+    mask = "insert into signalbox.masking_rule (part, path, queue_name, created_by) values ('payload', %s, %s, 'me')"
+    new = f"{log.name}-new"
+    for path, name in (("card", log.name), ("name", log.name), ("card", new)):
+        log.connection.execute(mask, [path, name])
+    log.value("select signalbox.rename_stream(%s, %s)", log.name, new)
+    masked = "select array_agg(path order by path) from signalbox.masking_rule where queue_name = %s"
+    assert [log.value(masked, name) for name in (log.name, new)] == [["card", "name"]] * 2
+    noted = "select details ->> 'masks' from signalbox.audit_event where action = 'stream.rename' and details @> %s"
+    assert log.value(noted, f'{{"stream": "{new}"}}') == "2"
+
+
 def test_a_renamed_stream_keeps_what_it_has(log: Log) -> None:
     log.group()
     place = log.append("before")

@@ -204,6 +204,15 @@ class TestStreams:
         status, _, complaint = signalbox("stream", "append", stream, "--lines", stdin="1\n{\n")
         assert (status, "line 2 is not JSON" in complaint) == (1, True)
         assert "at is 'noon'" in signalbox("stream", "seek", stream, "g", "time", "--at", "noon")[2]
+        new = f"{stream}-new"
+        assert signalbox("stream", "rename", stream, new)[0] == 0
+        delete = ("stream", "delete", new)
+        assert signalbox(*delete)[:2] == (3, ["g\t1\t3"])
+        assert f"typed_name must be '{new}'" in signalbox(*delete, "--typed-name", stream)[2]
+        assert "is open: close it first" in signalbox(*delete, "--typed-name", new)[2]
+        assert signalbox("stream", "configure", new, "--set", "closed=true")[0] == 0
+        assert signalbox(*delete, "--typed-name", new)[0] == 0
+        assert signalbox("stream", "list", "--prefix", stream)[0] == 3
 
 
 class TestElsewhere:

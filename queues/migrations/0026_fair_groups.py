@@ -9,7 +9,7 @@ COLUMN = "alter table signalbox.queue add column if not exists fair_groups boole
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0024_stream_repeats")]
+    dependencies = [("queues", "0025_beat_schedules")]
     operations = [
         migrations.SeparateDatabaseAndState(
             database_operations=[migrations.RunSQL(COLUMN, migrations.RunSQL.noop)],
