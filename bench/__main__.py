@@ -13,6 +13,7 @@ from bench.console.dead_letter_pages import measure_dead_letter_pages
 from bench.console.exporter import measure_exporter
 from bench.console.redrives import measure_redrives
 from bench.fairness import measure_fairness
+from bench.grouped import measure_grouped
 from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
 from bench.over_http.measuring import measure_http
@@ -54,6 +55,7 @@ def main() -> None:
         senders = measure_senders(arena, options.scale, options.rounds, say) if options.sender else {}
         peers = measure_peers(arena, options.scale, options.rounds, say) if options.peers else None
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
+        grouped = measure_grouped(arena, options.scale, options.rounds, say) if options.groups else {}
         redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
         dead_letter_pages = (
             measure_dead_letter_pages(connection, server, options.scale, say) if options.dead_letters else []
@@ -76,6 +78,7 @@ def main() -> None:
             senders=senders,
             peers=peers,
             fairness=fairness,
+            grouped=grouped,
             redrives=redrives,
             dead_letter_pages=dead_letter_pages,
             exporter=exporter,
@@ -102,6 +105,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--growth", action="store_true", help="also drain with 10,000, 1 and 5 million waiting")
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
     parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
+    parser.add_argument("--groups", action="store_true", help="also send messages with group ids, shared and not")
     parser.add_argument("--redrive", action="store_true", help="also redrive dead letters, without a rate limit")
     parser.add_argument(
         "--dead-letters",

@@ -10,7 +10,7 @@ import psycopg
 
 from bench import pgbench
 from bench.measuring import Cost, Meter
-from bench.scenarios import BARE, LANES, PRIORITIES, SIGNALBOX, TEXTBOOK, Scenario, Side, sides_of
+from bench.scenarios import BARE, FAIR, GROUPED, LANES, PRIORITIES, SIGNALBOX, TEXTBOOK, Scenario, Side, sides_of
 
 REST_SECONDS = 3.0
 
@@ -41,7 +41,7 @@ class Arena:
         self.full_pages = full_pages
         self.meter = Meter(connection)
         self.rest = Cost()
-        for side in (TEXTBOOK, SIGNALBOX, BARE, PRIORITIES, LANES):
+        for side in (TEXTBOOK, SIGNALBOX, BARE, PRIORITIES, LANES, GROUPED, FAIR):
             connection.execute(side.sql("schema"))
 
     def measure_rest(self) -> None:
@@ -60,6 +60,10 @@ class Arena:
         self.connection.execute("checkpoint")
         if stock:
             self.connection.execute(side.sql("fill", messages=stock))
+        self.prepare_laid(side)
+
+    def prepare_laid(self, side: Side) -> None:
+        """Let the stock, which is there, come to rest."""
         self.connection.execute(side.sql("analyze"))
         if self.full_pages:
             self.connection.execute("checkpoint")

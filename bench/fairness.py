@@ -5,8 +5,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import psycopg
+from psycopg.types.json import Jsonb
 
 from bench import pgbench
 from bench.comparison import Arena
@@ -36,20 +38,22 @@ def measure_fairness(arena: Arena, scale: float, progress: Callable[[str], None]
     """Send the small groups' messages while four consumers work: alone, behind a large group, without group limits."""
     large, small = int(LARGE_MESSAGES * scale), max(SMALL_GROUPS, int(SMALL_GROUPS * EACH * min(1.0, scale)))
     systems = [
-        ("idle", WINDOW, 0),
-        (f"{large:,} of another group, lanes of {WINDOW}", WINDOW, large),
-        (f"{large:,} of another group, no lanes", 0, large),
+        ("idle", {"group_max_in_flight": WINDOW}, 0),
+        (f"{large:,} of another group, lanes of {WINDOW}", {"group_max_in_flight": WINDOW}, large),
+        (f"{large:,} of another group, fair groups", {"fair_groups": True}, large),
+        (f"{large:,} of another group, neither", {}, large),
     ]
-    return [_measure(arena, name, window, stock, small, progress) for name, window, stock in systems]
+    return [_measure(arena, name, settings, stock, small, progress) for name, settings, stock in systems]
 
 
-def _measure(arena: Arena, name: str, window: int, stock: int, small: int, progress: Callable[[str], None]) -> Waits:
+def _measure(
+    arena: Arena, name: str, settings: dict[str, Any], stock: int, small: int, progress: Callable[[str], None]
+) -> Waits:
     progress(f"fairness: {name}")
     connection = arena.connection
+    settings = {"group_max_in_flight": 0, "fair_groups": False, **settings}
     connection.execute("select signalbox.create_queue('fair')")
-    connection.execute(
-        "select signalbox.configure_queue('fair', jsonb_build_object('group_max_in_flight', %s::integer))", [window]
-    )
+    connection.execute("select signalbox.configure_queue('fair', %s)", [Jsonb(settings)])
     _lay(connection, stock)
     sent: list[int] = []
     seconds = int(small * SEND_EVERY_SECONDS + CONSUMERS_START_SECONDS) + 3

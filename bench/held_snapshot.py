@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from bench import pgbench
 from bench.comparison import Arena, Results
-from bench.scenarios import LANES, PRIORITIES, SIGNALBOX, TEXTBOOK, Scenario
+from bench.scenarios import FAIR, LANES, PRIORITIES, SIGNALBOX, TEXTBOOK, Scenario
 from bench.server import ScratchServer
 
 THIRDS = ("first third", "second third", "last third")
-SIDES = (TEXTBOOK, SIGNALBOX, PRIORITIES, LANES)
+SIDES = (TEXTBOOK, SIGNALBOX, PRIORITIES, LANES, FAIR)
 
 
 def measure_held_snapshot(

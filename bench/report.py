@@ -16,6 +16,7 @@ from bench.console.dead_letter_pages import PageTime, dead_letter_page_lines
 from bench.console.exporter import ExporterTime, exporter_lines
 from bench.console.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.fairness import Waits
+from bench.grouped import grouped_lines
 from bench.measuring import Cost
 from bench.over_http.measuring import HttpResults, http_lines, http_measurements
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
@@ -40,6 +41,7 @@ class Report:
     senders: SenderResults
     peers: PeerResults | None
     fairness: list[Waits]
+    grouped: Results
     redrives: list[RedriveSample]
     dead_letter_pages: list[PageTime]
     exporter: list[ExporterTime]
@@ -62,6 +64,8 @@ class Report:
             lines += ["", *peer_lines(self.peers)]
         if self.fairness:
             lines += ["", *_fairness_lines(self.fairness)]
+        if self.grouped:
+            lines += ["", *grouped_lines(self.grouped)]
         return "\n".join([*lines, *self._pages()])
 
     def _pages(self) -> Iterator[str]:
@@ -95,6 +99,7 @@ class Report:
             "sender": list(sender_measurements(self.senders)),
             "peers": list(peer_measurements(self.peers)) if self.peers else [],
             "fairness": [asdict(waits) for waits in self.fairness],
+            "grouped": list(_measurements(self.grouped)),
             "redrives": list(redrive_measurements(self.redrives)),
             "dead_letters": [asdict(page) for page in self.dead_letter_pages],
             "exporter": [asdict(times) for times in self.exporter],

@@ -100,6 +100,9 @@ LANES = Side(
     settings='{"group_max_in_flight": 10}',
     steady="steady_lanes",
 )
+GROUPED = Side("signalbox, 100 groups", "signalbox", durable_claims=False, queue="bench-grouped", steady="steady_lanes")
+FAIR = replace(GROUPED, name="signalbox, 100 groups share", queue="bench-fair", settings='{"fair_groups": true}')
+FAIR_WITHOUT_GROUPS = replace(FAIR, name="signalbox, shared, no groups", steady="steady")
 SIGNALBOX_DURABLE = Side("signalbox, durable claims", "signalbox")
 SIGNALBOX_ONE_CALL = Side("signalbox, in one call", "signalbox", one_call=True)
 

@@ -362,9 +362,10 @@ TYPED_CONFIRMATION_ABOVE = env_number("TYPED_CONFIRMATION_ABOVE", 0, low=0, high
 TYPED_CONFIRMATION_REDRIVE_ABOVE = env_number("TYPED_CONFIRMATION_REDRIVE_ABOVE", 1_000, low=0, high=1_000_000_000)
 """Messages above which a redrive on a page asks for a typed confirmation. 0: every one asks."""
 APPROVAL_REDRIVE_MESSAGES = env_number("APPROVAL_REDRIVE_MESSAGES", 0, low=0, high=1_000_000_000)
-"""Messages above which a redrive awaits approval (docs/operate/approvals.md). 0: none waits."""
+"""Messages above which a redrive, or a seek that repeats messages, awaits approval (docs/operate/approvals.md). 0: none
+waits."""
 APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high=1_000_000_000)
-"""Messages above which a purge or deletion awaits approval. 0: none waits."""
+"""Messages above which a purge, a deletion or a discard of messages of a stream awaits approval. 0: none waits."""
 APPROVAL_UNDO_MESSAGES = env_number("APPROVAL_UNDO_MESSAGES", 0, low=0, high=1_000_000_000)
 """Messages above which an undo awaits approval. 0: none waits."""
 APPROVAL_OPERATOR_MESSAGES = env_number("APPROVAL_OPERATOR_MESSAGES", 1_000, low=0, high=1_000_000_000)

@@ -1,5 +1,6 @@
 """Models of this app, where Django looks for them: importing one of a module registers all models of the module."""
 
+from dlq.discards.models import Discard as Discard
 from dlq.erasure.models import Erasure as Erasure
 from dlq.failure_groups.models import GroupNote as GroupNote
 from dlq.jobs.approval_rules import ApprovalRule as ApprovalRule

@@ -13,6 +13,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.conf import settings
 
+from dlq.discards import discards
 from dlq.erasure import erasures
 from dlq.jobs import approvals, lifecycle
 from dlq.jobs.runner import Ending, Work
@@ -24,7 +25,7 @@ from dlq.trash import deletions, purges, restore
 SWEEP_SECONDS = 15.0
 OUTCOMES_SECONDS = 5.0
 CLEARING_SECONDS = 5.0
-WORKS: tuple[Work[Any], ...] = (redrives.WORK, deletions.WORK, purges.WORK, restore.WORK, erasures.WORK)
+WORKS: tuple[Work[Any], ...] = (redrives.WORK, deletions.WORK, purges.WORK, restore.WORK, discards.WORK, erasures.WORK)
 
 
 def _task(work: Work[Any]) -> Callable[[int], None]:

@@ -71,6 +71,16 @@ class Queue(QueueSettings, models.Model):
         """The number of messages of a group that may be ready or in flight at once; 0 is no limit."""
         return 1 if self.mode == "fifo" else self.group_max_in_flight
 
+    @property
+    def shares_groups(self) -> bool:
+        """True where consumers get messages of each group in turn, without a limit in flight."""
+        return self.fair_groups and not self.group_limit
+
+    @property
+    def has_lanes(self) -> bool:
+        """True where messages with a group id wait in their groups."""
+        return bool(self.group_limit or self.fair_groups)
+
 
 def _column(setting: Setting) -> models.Field[Any, Any]:
     default: Any = setting.default

@@ -182,6 +182,14 @@ class Groups:
         "Messages of one group that may be ready or in flight at the same time. Further messages wait, so that no "
         "group delays another. 0: no limit. In a FIFO queue the limit is always 1.",
     )
+    fair_groups: bool = _setting(
+        "boolean",
+        False,
+        "yes: while messages of several groups wait, consumers get one of each group in turn, without a limit in "
+        "flight. A FIFO queue and group_max_in_flight share by their limit instead. no: messages are delivered in the "
+        "order of sends, whatever their group.",
+        effect="Applies to new messages. Messages that wait in their groups are released.",
+    )
     group_release_interval_seconds: float = _seconds(
         0.0, 0.0, 86_400.0, "Shortest time between two messages of one group becoming ready. 0: no pause."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from console.access.roles import Subject
+from dlq.discards.models import Discard
 from dlq.jobs import approvals
 from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
 from dlq.redrives.plan_models import Plan
@@ -104,7 +105,7 @@ STREAM = Subject(
     lambda *, name, **_: Stream.objects.filter(name=name, tenant__name=SYSTEM_TENANT).exists(),
 )
 PLAN, REDRIVE, DELETION = _numbered(Plan, "plan"), _numbered(Redrive, "redrive"), _numbered(Deletion, "deletion")
-PURGE, UNDO = _numbered(Purge, "purge"), _numbered(Undo, "undo")
+PURGE, UNDO, DISCARD = _numbered(Purge, "purge"), _numbered(Undo, "undo"), _numbered(Discard, "discard")
 AWAITING = Subject(_find_awaiting, lambda *, noun, job_id, **_: f"There is no {noun[:40]} {job_id}.")
 TENANT = Subject(
     _find_tenant,

@@ -36,7 +36,7 @@ from dlq.search.reach import JobReach
 from queues.models import AuditEvent, Queue
 from queues.reach import Reach
 
-NUMBERED = ("redrive", "deletion", "purge", "undo", "message")
+NUMBERED = ("redrive", "deletion", "purge", "undo", "discard", "message")
 """Nouns that an action may be about. `AuditEvent.details` has the number as `<noun>_id`."""
 _PAGES = {"message": "message_find", "plan": "redrive_plan"}
 LINKED = (*(f"{noun}_id" for noun in (*NUMBERED, "plan")), "fingerprint")

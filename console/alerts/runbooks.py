@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
+
+from console.templatetags.console import breakable
 
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PLACEHOLDER = re.compile(r"<queue>|\bQUEUE\b")
@@ -136,7 +138,9 @@ def _broken(item: str) -> str:
 def _table(block: list[str]) -> str:
     head, rows = block[0], block[2:]
     cells = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in _cells(head))
-    body = "".join(f"<tr>{''.join(f'<td>{_inline(cell)}</td>' for cell in _cells(row))}</tr>" for row in rows)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_inline(cell, breakable)}</td>' for cell in _cells(row))}</tr>" for row in rows
+    )
     return (
         f'<div class="grid-wrap" tabindex="0"><table class="grid"><thead><tr>{cells}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
@@ -147,10 +151,10 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip().strip("|").split("|")]
 
 
-def _inline(text: str) -> str:
-    """Render links and emphasis, except between backticks."""
+def _inline(text: str, escaped: Callable[[str], str] = escape) -> str:
+    """Render links and emphasis, except between backticks: there the text is only escaped."""
     parts = text.split("`")
-    return "".join(f"<code>{escape(part)}</code>" if place % 2 else _words(part) for place, part in enumerate(parts))
+    return "".join(f"<code>{escaped(part)}</code>" if place % 2 else _words(part) for place, part in enumerate(parts))
 
 
 def _words(text: str) -> str:

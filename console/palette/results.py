@@ -20,6 +20,7 @@ from console.redrives.jobs import seen_of
 from console.web import sidebar
 from console.web.shortcuts import keys_of
 from console.web.wording import plural
+from dlq.discards.models import Discard
 from dlq.failure_groups.reading import FailureGroup, read_groups
 from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
 from dlq.redrives.plan_models import Plan
@@ -34,8 +35,8 @@ MAX_RESULTS = 6
 """The maximum number of results of one kind."""
 MILLISECONDS = 500
 """The time limit for one kind of results. A kind that takes longer is left out."""
-JOBS: tuple[type[Job] | type[Plan], ...] = (Redrive, Purge, Deletion, Undo, Plan)
-_NUMBERED = re.compile(r"(?:(redrive|purge|deletion|undo|plan) ?)?#?([0-9]{1,18})", re.IGNORECASE)
+JOBS: tuple[type[Job] | type[Plan], ...] = (Redrive, Purge, Deletion, Undo, Discard, Plan)
+_NUMBERED = re.compile(r"(?:(redrive|purge|deletion|undo|discard|plan) ?)?#?([0-9]{1,18})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

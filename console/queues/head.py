@@ -47,7 +47,7 @@ class QueueHead:
             Part("ready", numbers.ready, "ready"),
             Part("in flight", numbers.leased, "leased"),
             Part("scheduled", numbers.scheduled, "scheduled"),
-            *(in_groups if numbers.waiting or self.queue.group_limit else []),
+            *(in_groups if numbers.waiting or self.queue.has_lanes else []),
             Part("dead", numbers.dead, "dead"),
         ]
 

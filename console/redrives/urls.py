@@ -28,7 +28,7 @@ urlpatterns = [
     path("approvals/<slug:noun>/<row:job_id>/refuse", approval_views.decide, {"verb": "refuse"}, name="refuse"),
 ]
 
-JOBS = ("redrive", "fleet_redrive", "removals", "purge", "deletion", "undos", "undo", "approvals")
+JOBS = ("redrive", "fleet_redrive", "removals", "purge", "deletion", "undos", "undo", "discard", "approvals")
 register(
     Item(Group.OPERATE, 10, "Jobs", "redrives", "jobs", JOBS, approval_views.open_jobs),
     Item(Group.OPERATE, 20, "Approvals", "approvals", "approvals", has_line=False),

@@ -13,11 +13,13 @@ from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import STREAM
 from console.queues.renaming_views import MAX_LISTED, rights_changed
+from console.redrives import jobs
 from console.streams.forms import RenameForm, TypedNameForm
 from console.streams.views import find
 from console.web.forms.fields import refusals
 from console.web.htmx import render_form
 from console.web.wording import plural
+from dlq.discards import discards
 from queues.control import streams
 from queues.control.streams import GroupNumbers
 from queues.stream_models import Stream
@@ -59,13 +61,17 @@ def stays_of(stream: Stream, new_name: str, administers: bool) -> list[str]:
 def delete(request: HttpRequest, name: str) -> HttpResponse:
     """GET /streams/<name>/delete: preview the deletion of a stream. POST: delete it."""
     stream = find(name)
+    loss = find_loss(stream)
     form = TypedNameForm(request.POST if request.method == "POST" else None, name=name)
     if form.is_valid():
         with refusals(form, name="typed_name"):
-            streams.delete_stream(name, actor=request.user.get_username(), reason=form.cleaned_data["reason"])
+            told = {"actor": request.user.get_username(), "reason": form.cleaned_data["reason"]}
+            if not loss.obstacle and (asked := discards.ask(discards.of_deletion(stream), **told)):
+                return jobs.announced(request, asked)
+            streams.delete_stream(name, **told)
             notices.success(request, f"The stream {name} is deleted.")
             return redirect("streams")
-    context = {"title": f"Delete · {name}", "stream": stream, "form": form, "loss": find_loss(stream)}
+    context = {"title": f"Delete · {name}", "stream": stream, "form": form, "loss": loss}
     return render_form(request, "streams/delete.html", context)
 
 
@@ -80,6 +86,5 @@ class Loss:
 
 def find_loss(stream: Stream) -> Loss:
     """Find what a deletion of the stream would delete, and the obstacle to it."""
-    kept = sum(one.last_position - one.first_position + 1 for one in streams.read_bounds(stream))
     groups = streams.read_groups(list(stream.groups.select_related("stream")))
-    return Loss(kept, groups, streams.obstacle(stream))
+    return Loss(discards.kept(stream), groups, streams.obstacle(stream))

@@ -19,6 +19,7 @@ from console.charts.drawing import Chart, Series
 from console.charts.ranges import Range
 from console.charts.time_axis import TimeAxis
 from console.history.charts import Past, threshold_near
+from console.redrives import jobs
 from console.streams import subscriptions
 from console.streams.forms import GroupForm, GroupSettingsForm, SeekForm, TypedNameForm
 from console.streams.views import find as find_stream
@@ -26,6 +27,7 @@ from console.web import wording
 from console.web.forms.fields import refusals, tell
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
+from dlq.discards import discards
 from dlq.filters import FilterError, parse
 from dlq.masking.rules import Masking
 from queues.control import streams
@@ -159,6 +161,9 @@ def seek(request: HttpRequest, name: str, group: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals(form):
             actor, given = request.user.get_username(), form.cleaned_data
+            preview = streams.preview_seek(name, group, given["point"], **form.place())
+            if asked := discards.ask(discards.of_seek(found, preview), actor=actor, reason=given["reason"]):
+                return jobs.announced(request, asked)
             moved = streams.seek(name, group, given["point"], **form.place(), actor=actor, reason=given["reason"])
             notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
             return redirect("group", name, group)

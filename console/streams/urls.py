@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from console.streams import discard_views as discards
 from console.streams import ending_views as ends
 from console.streams import group_views as groups
 from console.streams import views as streams
@@ -26,6 +27,8 @@ urlpatterns = [
     path("streams/<queue:name>/groups/<queue:group>/resume", groups.resume, name="group_resume"),
     path("streams/<queue:name>/groups/<queue:group>/seek", groups.seek, name="group_seek"),
     path("streams/<queue:name>/groups/<queue:group>/drop", groups.drop, name="group_drop"),
+    path("discards/<row:discard_id>", discards.show, name="discard"),
+    path("discards/<row:discard_id>/cancel", discards.cancel, name="discard_cancel"),
 ]
 
 register(Item(Group.MONITOR, 40, "Streams", "streams", "streams", ("stream", "group", "captures", "capture")))

@@ -25,6 +25,7 @@ from console.web.forms.reviews import Review, review
 from console.web.htmx import render_form, render_page
 from console.web.sorting import Columns, arrange
 from console.web.wording import plural
+from dlq.discards import discards
 from dlq.masking.masks import MASK, Rules
 from dlq.masking.rules import Masking
 from dlq.search.pages import Page, PagePosition, page_of
@@ -136,6 +137,10 @@ def _save(request: HttpRequest, stream: Stream, form: StreamSettingsForm) -> Rev
     if not found.is_confirmed(request.POST):
         return replace(found.after(request.POST), warnings=_warnings(stream.name, found.changes))
     changes, actor = found.changes, request.user.get_username()
+    discard = discards.of_settings(locked, changes)
+    if asked := discards.ask(discard, actor=actor, reason=form.cleaned_data["reason"]):
+        notices.success(request, f"Nothing is changed yet: {asked} awaits approval.")
+        return None
     streams.configure_stream(stream.name, changes, actor=actor, reason=form.cleaned_data["reason"])
     done = f"Changed {plural(len(changes), 'setting')} of {stream.name}." if changes else "Nothing was changed."
     notices.success(request, done)

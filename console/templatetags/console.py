@@ -114,7 +114,7 @@ def breakable(value: object) -> SafeString:
     return format_html_join(_WRAP, "{}", ((part,) for part in _BETWEEN_WORDS.split(str(value))))
 
 
-_BETWEEN_WORDS = re.compile(r"(?<=[._/:@])(?=\w)|(?<=[a-z0-9])(?=[A-Z])")
+_BETWEEN_WORDS = re.compile(r"(?<=[._/:@])(?=[\w{])|(?<=[a-z0-9])(?=[A-Z])")
 _WRAP = SafeString("<wbr>")
 
 

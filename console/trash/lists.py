@@ -11,10 +11,11 @@ from console.web import pagination
 from console.web.htmx import render_page
 from console.web.sorting import Columns, arrange, arrange_newest
 from console.web.wording import plural
+from dlq.discards.models import Discard
 from dlq.jobs.models import Deletion, Purge, Undo
 
 MAX_REMOVALS = 100
-REMOVAL_COLUMNS: Columns[Deletion | Purge] = {
+REMOVAL_COLUMNS: Columns[Deletion | Purge | Discard] = {
     "job": lambda job: f"{job.NOUN} {job.pk:020}",
     "state": lambda job: job.state,
     "removed": lambda job: job.handled,
@@ -33,10 +34,11 @@ UNDO_COLUMNS: Columns[Undo] = {
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse_removals(request: HttpRequest) -> HttpResponse:
-    """GET /purges: the latest purges and deletions, newest first."""
+    """GET /purges: the latest purges, deletions and discards, newest first."""
     latest = [
         *Deletion.objects.order_by("-deletion_id")[:MAX_REMOVALS],
         *Purge.objects.order_by("-purge_id")[:MAX_REMOVALS],
+        *Discard.objects.order_by("-discard_id")[:MAX_REMOVALS],
     ]
     newest_first = sorted(jobs.seen_of(request, latest), key=lambda job: job.created_at, reverse=True)
     shown = arrange(request, newest_first[:MAX_REMOVALS], REMOVAL_COLUMNS)

@@ -36,8 +36,16 @@ def _messages(name: str, text: str) -> Setting:
 RULES = {
     rule.name: rule
     for rule in (
-        _messages("redrive_above", "A larger redrive waits for an approval. 0: none waits."),
-        _messages("purge_or_deletion_above", "A larger purge or deletion waits for an approval. 0: none waits."),
+        _messages(
+            "redrive_above",
+            "A larger redrive, or a seek by which a group reads more messages again, waits for an approval."
+            " 0: none waits.",
+        ),
+        _messages(
+            "purge_or_deletion_above",
+            "A larger purge or deletion waits for an approval, and so does what takes more messages from a stream or"
+            " its groups. 0: none waits.",
+        ),
         _messages("undo_above", "A larger undo waits for an approval. 0: none waits."),
         _messages(
             "operator_limit",

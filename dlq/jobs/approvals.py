@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import QuerySet
 
+from dlq.discards.models import Discard
 from dlq.jobs import lifecycle
 from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
 from dlq.jobs.wakeup import wake_up
@@ -24,11 +25,12 @@ select (select count(*) from signalbox.redrive where state in ('pending', 'runni
   + (select count(*) from signalbox.deletion where state = 'awaiting')
   + (select count(*) from signalbox.purge where state = 'awaiting')
   + (select count(*) from signalbox.undo where state = 'awaiting')
+  + (select count(*) from signalbox.discard where state = 'awaiting')
 """
 
 PATCH_CHARACTERS = 500
 
-MODELS: dict[str, type[Job]] = {model.NOUN: model for model in (Redrive, Deletion, Purge, Undo)}
+MODELS: dict[str, type[Job]] = {model.NOUN: model for model in (Redrive, Deletion, Purge, Undo, Discard)}
 
 
 def waiting() -> list[Job]:
@@ -135,7 +137,16 @@ def _moves(job: Job, many: str) -> list[Effect]:
         what = f"messages in {job.queue_name}" if isinstance(job, Purge) else "dead letters"
         kept = [Effect("+", f"the same messages in the trash, for {job.trash_hours} hours")] if job.trash_hours else []
         return [Effect("-", f"{many} {what}"), *kept]
+    if isinstance(job, Discard):
+        return [_of_discard(job, many)]
     return [Effect("=", f"{many} messages")]
+
+
+def _of_discard(job: Discard, many: str) -> Effect:
+    if job.action == Discard.Action.REPEAT:
+        return Effect("+", f"{many} messages of {job.stream_name} again for the group {job.group_name}")
+    left = f", not read by the group {job.group_name}" if job.group_name else ""
+    return Effect("-", f"at most {many} messages of {job.stream_name}{left}")
 
 
 def _rewriting(options: Options) -> str:
@@ -145,4 +156,6 @@ def _rewriting(options: Options) -> str:
 
 
 def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {one}" for name, one in value.items())
     return ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)

@@ -79,7 +79,7 @@ def threshold(noun: str, limited: bool = False) -> int | None:
 
 def hold_back(job: Job, limited: bool = False) -> None:
     """Let a new job await approval if it is too large, or if its messages could not be counted."""
-    most = threshold(job.NOUN, limited)
+    most = threshold(job.rule_noun, limited)
     if most is None or (job.total_is_exact and job.total_estimate <= most):
         return
     job.state = Job.State.AWAITING

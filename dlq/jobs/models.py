@@ -111,6 +111,11 @@ class Job(models.Model):
         return None
 
     @property
+    def rule_noun(self) -> str:
+        """The kind of job whose approval rule applies."""
+        return self.NOUN
+
+    @property
     def about_queue(self) -> str | None:
         """The queue whose audit shows this job, if the job concerns one queue."""
         raise NotImplementedError

@@ -10,13 +10,14 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from dlq.discards.models import Discard
 from dlq.erasure.models import Erasure
 from dlq.jobs import lifecycle
 from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
 from queues.database.query import database_now
 from queues.models import Consumer
 
-MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge, Undo, Erasure)
+MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge, Undo, Discard, Erasure)
 # A worker writes its presence row every ten seconds.
 PRESENT = timedelta(seconds=30)
 MAX_COUNTED = 100

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
+from dlq.discards.models import Discard
 from dlq.filters import Filter, FilterError, Literal, Term, parse
 from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
 from dlq.redrives.plan_models import Plan
@@ -17,8 +18,9 @@ from queues.database.names import sources_of
 from queues.errors import InvalidArgument
 from queues.models import Queue
 from queues.reach import SYSTEM_TENANT, QueueIdentity, Reach
+from queues.stream_models import Stream
 
-AnyJob = TypeVar("AnyJob", Redrive, Deletion, Purge, Undo, Plan, Job)
+AnyJob = TypeVar("AnyJob", Redrive, Deletion, Purge, Undo, Discard, Plan, Job)
 MAX_NAMED = 100
 """Limit of queues that are named in the filter of a job to keep it within a reach."""
 
@@ -82,6 +84,8 @@ class JobReach:
 
     def sees(self, job: Job | Plan) -> bool:
         """Tell whether everything that the job may touch is within reach."""
+        if isinstance(job, Discard):
+            return self._sees_stream(job.stream_id)
         if self._reach.has_all_tenants and not isinstance(job, Undo):
             return self._reach.is_everything or not _touches_system(_all_named(job))
         if isinstance(job, Undo):
@@ -94,6 +98,13 @@ class JobReach:
         if isinstance(job, Redrive | Deletion | Plan):
             return self.has(_queues_named(job)) and any(self._binds(term) for term in _binding(job.filter_text))
         return False
+
+    def _sees_stream(self, stream_id: int) -> bool:
+        """Tell whether the stream is within reach. Only a reach of everything has deleted streams."""
+        stream = Stream.objects.select_related("tenant").filter(pk=stream_id).first()
+        if stream is None:
+            return self._reach.is_everything
+        return self._reach.is_everything or self._reach.holds(stream.name, stream.tenant.name)
 
     def _binds(self, term: Term) -> bool:
         """Tell whether all dead letters that the term selects died in queues within reach."""

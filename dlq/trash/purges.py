@@ -45,7 +45,7 @@ class Preview:
 def states_of(queue: Queue) -> Sequence[str]:
     """List the states that a purge of this queue can select; only dead-letter queues have dead messages."""
     absent = set() if queue.is_dead_letter_queue else {"dead"}
-    return [state for state in STATES if state not in absent | (set() if queue.group_limit else {"waiting"})]
+    return [state for state in STATES if state not in absent | (set() if queue.has_lanes else {"waiting"})]
 
 
 def preview(queue: str, states: Collection[str]) -> Preview:

@@ -178,6 +178,11 @@ class Evidence:
         return self.numbers.ready + self.numbers.waiting
 
     @property
+    def claimable(self) -> int:
+        """The messages that wait for a consumer only: the ready ones, and all where groups share the queue."""
+        return self.waiting if self.numbers.queue.shares_groups else self.numbers.ready
+
+    @property
     def recent(self) -> Flow | None:
         """The last ten minutes, or the last minute when history is shorter."""
         return self.ten_minutes or self.minute
@@ -186,7 +191,7 @@ class Evidence:
     def is_held_up(self) -> bool:
         """Tell whether every consumer holds work, no delivery has ended for a minute, and no limit holds the rest."""
         flow, busy = self.recent, 0 < self.numbers.consumers <= self.numbers.leased
-        free = self.may_be_in_flight != 0 and self.numbers.ready >= EXPLAINS_SHARE * self.waiting
+        free = self.may_be_in_flight != 0 and self.claimable >= EXPLAINS_SHARE * self.waiting
         rests = flow is not None and flow.seconds >= HELD_UP_SECONDS and not flow.ended
         return busy and free and rests
 

@@ -143,6 +143,7 @@ _BY_SLUG: dict[str, _Build] = {
     "unauthorized": _plain(Unauthorized),
     "scope-lacking": _plain(Forbidden),
     "https-required": _plain(Forbidden),
+    "approval-required": _plain(Forbidden),
     "body-unavailable": _plain(BodyMissing),
 }
 _BY_STATUS: dict[int, _Build] = {

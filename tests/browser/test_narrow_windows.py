@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.dlq.dead_letter_scenes import DeadLetterScene
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.proof]
 
 OpenConsole = Callable[..., Page]
@@ -59,3 +61,22 @@ def test_a_group_of_the_sidebar_stays_as_it_was_left(open_console: OpenConsole) 
         page.locator("summary", has_text="Admin").click()
     page.reload()
     expect(audit).not_to_be_visible()
+
+
+def test_a_comparison_shows_both_sides_of_a_difference_without_scrolling(
+    open_console: OpenConsole, scene: DeadLetterScene
+) -> None:
+    for number in (1, 2):
+        scene.engine.die({"same": "one", "number": number}, error_class="CardDeclined", error="declined")
+    [(first,), (second,)] = scene.engine.rows(
+        "select message_id from signalbox.dead_letter where source_queue_id = %s", scene.engine.queue_id
+    )
+    page = open_console(viewport=NARROW)
+
+    page.goto(f"/dead-letters/compare?id={first}&id={second}")
+
+    payload = page.get_by_role("region", name="Payload, side by side")
+    assert payload.evaluate("one => one.scrollWidth <= one.clientWidth")
+    expect(payload.get_by_text('"number": 1')).to_be_visible()
+    expect(payload.get_by_text('"number": 2')).to_be_visible()
+    expect(payload.get_by_text('"same": "one"').locator("visible=true")).to_have_count(1)

@@ -259,6 +259,20 @@ def test_a_hot_key(make_scene: Scenes) -> None:
     )
 
 
+def test_a_large_group_of_a_shared_queue_is_no_hot_key(make_scene: Scenes) -> None:
+    scene = make_scene(fair_groups=True)
+    scene.usual(10)
+    scene.send(60, group_id="acme")
+    scene.send(1, group_id="other")
+    scene.take(2)
+    scene.age(60)
+
+    diagnosis = scene.diagnose()
+
+    assert Cause.HOT_KEY not in found(diagnosis)
+    assert "groups share the queue, and none has a limit" in [suspect.sentence for suspect in diagnosis.ruled_out]
+
+
 def test_lanes_behind_dead_letters(make_scene: Scenes) -> None:
     scene = make_scene(mode="fifo", fifo_block_on_dead_letter=True)
     scene.record(3600)

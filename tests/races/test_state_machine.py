@@ -96,12 +96,16 @@ class LifeOfAQueue(RuleBasedStateMachine):
         leased=some,
         dead=some,
         holds_keys=st.booleans(),
+        fair=st.booleans(),
     )
-    def create(self, max_receives: int, waiting: int, leased: int, dead: int, holds_keys: bool) -> MultipleResults[str]:
+    def create(
+        self, max_receives: int, waiting: int, leased: int, dead: int, holds_keys: bool, fair: bool
+    ) -> MultipleResults[str]:
         """A queue in the middle of its work, so that every verb has something to do."""
         name = f"life-{uuid.uuid4().hex[:6]}-{next(self.names)}"
         settings = {"max_receives": max_receives, "aging_seconds": 0, "retention_seconds": 3600}
         settings |= {"visibility_timeout_seconds": 3600}  # only a test lets time pass
+        settings |= {"fair_groups": fair}  # which messages without a group do not notice
         holds_keys = (waiting + leased + dead) % 2 == 1  # half of all lives are of each scope of deduplication
         settings |= {"dedup_scope": "in_flight" if holds_keys else "window"}
         row = self.connection.execute("select signalbox.create_queue(%s, %s)", [name, Jsonb(settings)]).fetchone()

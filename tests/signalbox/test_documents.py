@@ -55,8 +55,8 @@ def test_the_compacted_stream_of_the_page_gets_its_messages(client):
     assert [(message.key, message.payload) for message in read][-1] == ("c-1", None)
 
 
-def test_more_partitions_have_the_preview_that_the_page_shows(client):
-    (example,) = examples("use/stream-settings.md")
+def test_more_partitions_have_the_preview_that_the_page_shows_and_the_stream_ends(client):
+    example, ending = examples("use/stream-settings.md")
     client.create_stream("orders", {"partitions": 4})
     for group in ("billing", "search"):
         client.create_group("orders", group, point="beginning")
@@ -66,6 +66,8 @@ def test_more_partitions_have_the_preview_that_the_page_shows(client):
     assert repr(eval(call, {"client": client})) == shown
     exec(compile(change, "docs/use/stream-settings.md", "exec"), {"client": client})
     assert client.list_streams("orders")[0].settings["partitions"] == 8
+    exec(compile(ending, "docs/use/stream-settings.md", "exec"), {"client": client})
+    assert {"orders", "sales"}.isdisjoint(stream.name for stream in client.list_streams())
 
 
 def test_every_call_of_the_page_for_users_of_kafka_exists():

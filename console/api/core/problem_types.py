@@ -47,6 +47,10 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
             "The key may not do this",
             "The detail names the missing scope. Create a key with this scope, or use another key.",
         ),
+        "approval-required": _Words(
+            "A second person must approve this",
+            "Ask for it in the console: it waits there until another admin approves it.",
+        ),
         "out-of-reach": _Words(
             "Beyond what the key reaches",
             "A key of a tenant can create queues of that tenant only. A key with a prefix can create queues, and "

@@ -28,7 +28,10 @@ from console.api.streams.shapes import (
     StreamRename,
     StreamSettings,
 )
+from dlq.discards import discards
+from dlq.discards.models import Discard
 from dlq.filters import parse
+from dlq.jobs import lifecycle
 from dlq.masking.rules import Masking
 from queues.control import streams as control
 from queues.control.streams import GroupNumbers
@@ -56,7 +59,8 @@ def create(key: Key, wanted: NewStream) -> tuple[int, dict[str, Any]]:
 
 
 def configure(key: Key, name: str, changes: StreamSettings) -> dict[str, Any]:
-    """Change settings and return the stream."""
+    """Change settings and return the stream. Settings that keep much less need a person in the console."""
+    _check_approval(discards.of_settings(_stream(name), changes.settings))
     return document(control.configure_stream(name, changes.settings, actor=key.actor))
 
 
@@ -75,6 +79,7 @@ def rename(key: Key, name: str, wanted: StreamRename) -> dict[str, Any]:
 
 def delete(key: Key, name: str) -> None:
     """Delete a stream. InvalidArgument says what is in the way."""
+    _check_approval(discards.of_deletion(_stream(name)))
     control.delete_stream(name, actor=key.actor, reason="")
     forget(name)
 
@@ -141,9 +146,9 @@ def seek(key: Key, name: str, group_name: str, wanted: Seek) -> dict[str, Any]:
     """Move a group, or compute what would move."""
     _check_fed_queue(key, _group(name, group_name))
     where = {"at": wanted.at, "partition": wanted.partition, "position": wanted.position}
-    if wanted.dry_run:
-        moved = control.preview_seek(name, group_name, wanted.point, **where)
-    else:
+    moved = control.preview_seek(name, group_name, wanted.point, **where)
+    if not wanted.dry_run:
+        _check_approval(discards.of_seek(_group(name, group_name), moved))
         moved = control.seek(name, group_name, wanted.point, actor=key.actor, reason=wanted.reason, **where)
     return {"partitions": [MovedPartition.of(one) for one in moved]}
 
@@ -166,6 +171,14 @@ def _group_document(key: Key, numbers: GroupNumbers) -> dict[str, Any]:
         queue=queue.name if queue and key.reaches(queue.name, queue.tenant.name) else None,
         lost_messages=numbers.lost,
     )
+
+
+def _check_approval(discard: Discard) -> None:
+    """Refuse an action that takes more messages than a program may take without a second person."""
+    if discards.needs_approval(discard):
+        most = lifecycle.threshold(discard.rule_noun)
+        detail = f"This touches {discard.total_estimate} messages of {discard.stream_name}; the limit is {most}."
+        raise Problem("approval-required", detail, limit=most, actual=discard.total_estimate)
 
 
 def _check_fed_queue(key: Key, group: ConsumerGroup) -> None:

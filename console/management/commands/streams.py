@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from console.streams.ending_views import find_loss, stays_of
+from dlq.discards import discards
 from queues.commands import ACTOR, VerbCommand
 from queues.control import streams
 
@@ -43,5 +44,10 @@ class Command(VerbCommand):
         if loss.obstacle:
             self.stdout.write(f"In the way: {name} {loss.obstacle}.")
         if not options["check"]:
-            streams.delete_stream(name, actor=ACTOR, reason=options["reason"])
+            told = {"actor": ACTOR, "reason": options["reason"]}
+            discard = discards.of_deletion(streams.get_stream(name))
+            if not loss.obstacle and (asked := discards.ask(discard, **told)):
+                self.stdout.write(f"{asked} awaits approval: nothing is deleted yet.")
+                return
+            streams.delete_stream(name, **told)
             self.stdout.write(f"The stream {name} is deleted.")

@@ -14,6 +14,8 @@ def hot_key(evidence: Evidence) -> Found | str:
     lanes, waiting = evidence.lanes, evidence.numbers.waiting
     if not waiting or not lanes.waiting:
         return "no message waits for its group"
+    if evidence.numbers.queue.shares_groups:
+        return "groups share the queue, and none has a limit"
     share = min(lanes.waiting / waiting, 1.0)
     if share < EXPLAINS_SHARE or lanes.waiting < HOT_MESSAGES:
         return f"the fullest group has {number(lanes.waiting)} of {number(waiting)} that wait"

@@ -35,7 +35,7 @@ declare
 begin
   select q.queue_id, q.closed
     or q.admission_flags & {flag.refuses_sends} > 0, q.delay_seconds, q.max_payload_bytes, q.mode,
-    q.mode = 'fifo' or q.group_max_in_flight > 0
+    q.mode = 'fifo' or (q.group_max_in_flight > 0 or q.fair_groups)
       and send_batch.group_ids is not null, q.group_max_waiting, q.admission_flags
   into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_laned, v_group_max_waiting, v_flags
   from signalbox.queue q
@@ -135,7 +135,7 @@ begin
       if v_group_max_waiting > 0 or v_flags & {flag.limits_groups} > 0 then
         perform signalbox._refuse_full_lane(v_queue_id, l.lane, v_group_max_waiting, l.more)
         from (
-          select signalbox._lane_of(v_mode, 1, send_batch.group_ids[i]) as lane, count(*) as more
+          select signalbox._lane_of(v_mode, true, send_batch.group_ids[i]) as lane, count(*) as more
           from generate_series(1, v_count) i
           group by 1
         ) l

@@ -1,5 +1,5 @@
 -- Make a dead-letter queue, or turn an ordinary queue of the same tenant into one; null when another tenant has the
--- name. An old name of a dead-letter queue is that queue. Refuses a queue that orders or limits groups. For verbs that
+-- name. An old name of a dead-letter queue is that queue. Refuses a queue with groups. For verbs that
 -- configure: it waits.
 create or replace function signalbox._make_dead_letter_queue(p_name text, p_tenant_id integer) returns integer
 language plpgsql
@@ -26,7 +26,8 @@ begin
       );
     elsif not signalbox._can_keep_dead_letters(v_queue) then
       perform signalbox._refuse('dead_letter_queue', format(
-        '%s orders or limits message groups: a dead-letter queue has mode standard and group_max_in_flight 0',
+        '%s orders, limits or shares message groups: a dead-letter queue has mode standard, group_max_in_flight 0 and '
+        'fair_groups no',
         quote_literal(p_name)
       ));
     elsif not v_queue.is_dead_letter_queue then

@@ -1,4 +1,4 @@
--- Make the claim floors of a queue that has, or had, limited groups: of wake-up rows and of waiting messages.
+-- Make the claim floors of a queue that limits or shares its groups, or did: of wake-up rows and of waiting messages.
 create or replace function signalbox._make_group_claim_floors(p_queue_id integer) returns void
 language sql volatile
 set search_path = pg_catalog, pg_temp

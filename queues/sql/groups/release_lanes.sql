@@ -36,7 +36,14 @@ begin
     )
   loop
     begin
-      v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);
+      v_released := v_released + case
+        when exists (
+          select from signalbox.queue q
+          where q.queue_id = v_queue_id and q.fair_groups and q.mode <> 'fifo' and q.group_max_in_flight = 0
+        )
+        then signalbox._share_lanes(v_queue_id, 0)
+        else signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes)
+      end;
     exception
       when read_only_sql_transaction then
         raise;

@@ -7,7 +7,7 @@ as $$
 declare
   v_new signalbox.queue := jsonb_populate_record(p_queue, p_settings);
 begin
-  if (v_new.mode = 'fifo' or v_new.group_max_in_flight > 0)
+  if (v_new.mode = 'fifo' or v_new.group_max_in_flight > 0 or v_new.fair_groups)
     and (
       p_queue.is_dead_letter_queue
         or exists (select from signalbox.queue q where q.dead_letter_queue_id = p_queue.queue_id)
@@ -16,7 +16,10 @@ begin
     if v_new.mode = 'fifo' then
       perform signalbox._refuse('mode', 'of a dead-letter queue is standard');
     end if;
-    perform signalbox._refuse('group_max_in_flight', 'of a dead-letter queue is 0');
+    if v_new.group_max_in_flight > 0 then
+      perform signalbox._refuse('group_max_in_flight', 'of a dead-letter queue is 0');
+    end if;
+    perform signalbox._refuse('fair_groups', 'of a dead-letter queue is no');
   end if;
   if v_new.fifo_block_on_dead_letter and v_new.mode <> 'fifo' then
     perform signalbox._refuse(

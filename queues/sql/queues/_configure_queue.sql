@@ -43,8 +43,8 @@ begin
   update signalbox.queue q
   set {settings.from:v_queue}
   where q.queue_id = v_queue.queue_id;
-  if v_settings ?| array['mode', 'group_max_in_flight', 'group_release_interval_seconds'] then
-    if v_queue.mode = 'fifo' or v_queue.group_max_in_flight > 0 then
+  if v_settings ?| array['mode', 'group_max_in_flight', 'group_release_interval_seconds', 'fair_groups'] then
+    if v_queue.mode = 'fifo' or v_queue.group_max_in_flight > 0 or v_queue.fair_groups then
       perform signalbox._make_group_claim_floors(v_queue.queue_id);
     end if;
     perform signalbox.hint_lanes(v_queue.queue_id);

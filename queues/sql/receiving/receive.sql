@@ -17,7 +17,8 @@
 -- 2. Acknowledge what the caller names: one handle by statements written out here, several by ack.
 -- 3. Look around (v_look): read all priorities, return expired leases, promote due messages, and release message groups
 --    with room. It is the first thing that happens in queues with message groups or priorities, or while upkeep is not
---    alive.
+--    alive; where groups only share the queue (_share_lanes), in one of four calls, so that groups get their turns also
+--    while messages without a group are ready.
 -- 4. Claim: one message by separate statements, which cost a third less; several by one statement. With several
 --    priorities (v_many), _next_priority says from which to claim, and up to which time.
 -- 5. When too few came: look around once; then skip messages that other consumers have locked (v_blocked), and go on
@@ -80,6 +81,7 @@ declare
   v_lanes text[];
   v_waits integer[];
   v_laned boolean;
+  v_shares boolean;
   v_released integer := 0;
   v_ids bigint[];
   v_counts smallint[];
@@ -101,8 +103,11 @@ begin
   select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
     q.paused or q.admission_flags & {flag.holds_claims} > 0, q.is_dead_letter_queue, h.priority, h.floor,
     q.mode = 'fifo' or q.group_max_in_flight > 0,
-    q.mode = 'fifo' or q.group_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity', q.admission_flags
-  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look, v_flags
+    q.mode = 'fifo' or q.group_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity'
+      or q.fair_groups and random() < 0.25,
+    q.fair_groups and q.mode <> 'fifo' and q.group_max_in_flight = 0, q.admission_flags
+  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look, v_shares,
+    v_flags
   from signalbox.queue q, lateral (
     select b.kind as priority, signalbox.floor_time(b.floor) as floor
     from signalbox.claim_floor b
@@ -230,7 +235,8 @@ begin
         perform signalbox._promote_due(v_queue_id, v_due_floor, 100 + v_wanted);
       end if;
       if v_laned then
-        v_released := signalbox._promote_lanes(v_queue_id, v_wanted);
+        v_released := case when v_shares then signalbox._share_lanes(v_queue_id, v_wanted)
+          else signalbox._promote_lanes(v_queue_id, v_wanted) end;
       end if;
       v_many := cardinality(v_bands) > 1;
       exit when v_claimed_short

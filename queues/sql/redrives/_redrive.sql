@@ -80,7 +80,7 @@ begin
     returning d.*, coalesce(v_target_queue_id, d.source_queue_id) as target_queue_id
   ), placed as materialized (
     select g.dead_letter_id, g.message_id, g.priority, g.target_queue_id,
-      signalbox._lane_of(q.mode, q.group_max_in_flight, g.group_id) as lane,
+      signalbox._lane_of(q.mode, q.group_max_in_flight > 0 or q.fair_groups, g.group_id) as lane,
       g.target_queue_id = g.source_queue_id and exists (
         select from signalbox.lane_slot s where s.message_id = any(array[g.message_id])
       ) as holds

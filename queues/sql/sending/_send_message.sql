@@ -24,7 +24,8 @@ begin
   select q.queue_id, q.closed
     or q.admission_flags & {flag.refuses_sends} > 0, coalesce(p_delay_seconds, q.delay_seconds), q.max_payload_bytes,
     q.mode,
-    signalbox._lane_of(q.mode, q.group_max_in_flight, p_group_id), q.group_max_waiting, q.admission_flags
+    signalbox._lane_of(q.mode, q.group_max_in_flight > 0 or q.fair_groups, p_group_id), q.group_max_waiting,
+    q.admission_flags
   into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_lane, v_group_max_waiting, v_flags
   from signalbox.queue q
   where q.name = p_queue;

@@ -1,5 +1,5 @@
 -- Send a batch with groups and no other option: the messages wait in their groups, with one wake-up row for each group.
--- Messages without a group are ready at once where only groups are limited.
+-- Messages without a group are ready at once unless the queue is FIFO.
 create or replace function signalbox._send_to_lanes(
   p_queue_id integer, p_mode text, p_ids bigint[], p_payloads jsonb[], p_group_ids text[]
 ) returns void
@@ -11,7 +11,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   with given as materialized (
-    select g.message_id, g.payload, g.group_id, g.place, signalbox._lane_of(p_mode, 1, g.group_id) as lane
+    select g.message_id, g.payload, g.group_id, g.place, signalbox._lane_of(p_mode, true, g.group_id) as lane
     from unnest(p_ids, p_payloads, p_group_ids) with ordinality g(message_id, payload, group_id, place)
   ), logged as (
     insert into signalbox.message (message_id, queue_id, payload, group_id, priority, sent_at)

@@ -1,6 +1,6 @@
 -- send_counted(queue, payload, ...): send one message, as send and send_limited do, and return its id with the number
--- of messages that wait in its message group now, itself included if it waits. Null where the queue neither orders nor
--- limits the group. The number is exact, with the messages that the caller's transaction sent; those of other open
+-- of messages that wait in its message group now, itself included if it waits. Null where the queue neither orders,
+-- limits nor shares its groups. The number is exact, with the messages that the caller's transaction sent; those of other open
 -- transactions are not counted. Indexes: as for send and lane_counts.
 create or replace function signalbox.send_counted(
   queue text,
@@ -35,7 +35,7 @@ begin
   end if;
   select c.waiting into group_waiting
   from signalbox.queue q
-  cross join lateral signalbox._lane_of(q.mode, q.group_max_in_flight, send_counted.group_id) own(lane)
+  cross join lateral signalbox._lane_of(q.mode, q.group_max_in_flight > 0 or q.fair_groups, send_counted.group_id) own(lane)
   cross join lateral signalbox.lane_counts(q.queue_id, array[own.lane]) c
   where own.lane is not null and q.queue_id = coalesce(
     (select n.queue_id from signalbox.queue n where n.name = send_counted.queue),

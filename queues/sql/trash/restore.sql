@@ -90,7 +90,7 @@ begin
   ), placed as materialized (
     select g.position, g.message_id, g.queue_id, g.priority, g.receive_count, g.due_at,
       g.state = 'scheduled' and g.due_at > clock_timestamp() as rests,
-      signalbox._lane_of(q.mode, q.group_max_in_flight, b.group_id) as lane
+      signalbox._lane_of(q.mode, q.group_max_in_flight > 0 or q.fair_groups, b.group_id) as lane
     from gone g
     join signalbox.queue q on q.queue_id = any(array[g.queue_id])
     cross join lateral signalbox._body_facts(g.queue_id, g.message_id) b

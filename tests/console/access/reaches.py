@@ -17,6 +17,7 @@ from psycopg.types.json import Jsonb
 from pytest_django import DjangoDbBlocker
 
 from console.access.grants.models import Grant
+from dlq.discards.models import Discard
 from dlq.jobs.models import Deletion
 from dlq.redrives import plans, redrives
 from dlq.redrives.plan_options import Options
@@ -90,6 +91,10 @@ def make_world(connection: psycopg.Connection[Any]) -> World:
     kept = saved_filters.save("dead-letters", f"of {engine.queue}", f"queue:{engine.queue}", owner="ana", shared=True)
     stream = streams.create_stream(f"{PREFIX}stream", {}, tenant=OURS, actor="ana")
     streams.create_group(stream.name, "readers", actor="ana", point="beginning")
+    ends = timezone.now() + timedelta(days=1)
+    asked = {"state": "awaiting", "needs_approval": True, "approval_expires_at": ends, "created_by": "ana"}
+    discard = Discard.objects.create(action="delete", stream_id=stream.pk, stream_name=stream.name, **asked)
+    numbers["discard_id"] = discard.pk
     tenant_id = engine.value("select tenant_id from signalbox.tenant where name = %s", OURS)
     dead_id = engine.value("select message_id from signalbox.dead_letter where dead_letter_id = %s", letter)
     engine.connection.execute("select signalbox.announce_consumer(%s, 'worker-of-it')", [engine.queue])

@@ -99,6 +99,8 @@ MATRIX = [
     ("get", "/undos/new", "purge"),
     ("post", "/undos/new", "purge"),
     ("post", "/undos/1/cancel", "purge"),
+    ("get", "/discards/1", "see_metadata"),
+    ("post", "/discards/1/cancel", "purge"),
     ("get", "/approvals", "see_metadata"),
     ("get", "/approvals/rules", "see_metadata"),
     ("post", "/approvals/rules", "administer"),

@@ -107,10 +107,10 @@ ROWS = [
     *of_queue("reveal", "message_reveal", method="post"),
     *of_queue("see_payloads", "message_body"),
     # jobs
-    *of_queue("see_metadata", "redrive_plan", "redrive", "redrive_messages", "deletion", "purge", "undo"),
+    *of_queue("see_metadata", "redrive_plan", "redrive", "redrive_messages", "deletion", "purge", "undo", "discard"),
     *of_queue("redrive", "redrive_plan_run", "redrive_pause", "redrive_resume", method="post"),
     *of_queue("redrive", "redrive_cancel", "redrive_rate", method="post"),
-    *of_queue("purge", "deletion_cancel", "purge_cancel", "undo_cancel", method="post"),
+    *of_queue("purge", "deletion_cancel", "purge_cancel", "undo_cancel", "discard_cancel", method="post"),
     *of_queue("approve", "approve", "refuse", method="post"),
     *lists("see_metadata", "redrive_plans", "redrives", shows="name"),
     *lists("redrive", "redrive_new"),

@@ -35,6 +35,10 @@ def test_the_little_markdown_of_runbooks(text: str, html: str | None) -> None:
     assert to_html(text) == (html or links)
 
 
+def test_code_in_a_table_wraps_between_its_words() -> None:
+    assert "<td><code>lock_<wbr>expired</code></td>" in to_html("| reason |\n|---|\n| `lock_expired` |")
+
+
 def test_the_name_of_the_queue_is_filled_in_and_linked() -> None:
     text = "Open `/queues/<queue>/consumers`, then `manage.py worker QUEUE x`. See `<queue>`."
 

@@ -67,7 +67,20 @@ def test_lanes_follow_page_by_page(viewer: Browser, make_engine: Callable[..., E
 
 
 def test_a_queue_without_limits_says_what_they_are_for(viewer: Browser, engine: Engine) -> None:
-    assert "Message groups are not limited" in lanes(viewer, engine).text
+    assert "Message groups are neither limited nor shared" in lanes(viewer, engine).text
+
+
+def test_a_shared_queue_says_so_and_has_no_limits_to_set(viewer: Browser, make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(fair_groups=True)
+    assert "No message groups" in lanes(viewer, engine).text
+    for group in ("acme", "acme", "other"):
+        engine.send(group_id=group)
+
+    page = lanes(viewer, engine)
+
+    assert "shared: one message of each group in turn, without a limit in flight" in page.text
+    assert [row.split()[:2] for row in page.rows()] == [["acme", "2"], ["other", "1"]]
+    assert "Limits of one group" not in page.text
 
 
 def test_an_admin_gives_a_group_a_limit_of_its_own(admin: Browser, limited: Engine) -> None:

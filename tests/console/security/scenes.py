@@ -23,9 +23,12 @@ from psycopg.types.json import Jsonb
 
 from console.access.api_keys import keys
 from console.access.grants import grants as grants
+from dlq.discards import discards
+from dlq.discards.models import Discard
 from dlq.erasure import erasures
 from dlq.failure_groups.notes import describe
 from dlq.filters import Filter
+from dlq.jobs.models import Job
 from dlq.masking import rules
 from dlq.redrives import plans, redrives
 from dlq.redrives.fleet.models import FleetRedrive
@@ -120,7 +123,11 @@ def make_scene(engine: Engine, text: str) -> Scene:
     _alerted(engine, text)
     engine.value("select signalbox.aggregate_counters()")
     engine.value("select signalbox.record_history()")
-    return Scene(text, engine, log, ids)
+    asked = {"state": Job.State.AWAITING, "needs_approval": True, "approval_expires_at": timezone.now()}
+    discard = Discard.objects.create(
+        action="skip", stream_id=log.stream_id, stream_name=log.name, created_by=text[:150], reason=text[:500], **asked
+    )
+    return Scene(text, engine, log, ids | {"discard_id": discard.pk})
 
 
 def _printable(text: str) -> str:
@@ -235,6 +242,7 @@ def _alerted(engine: Engine, text: str) -> None:
 def clear(scene: Scene) -> None:
     """Take back what others would see: what is of the whole installation, and not of the scene's queue."""
     restore.cancel(scene.ids["undo_id"], actor="scene")
+    discards.cancel(scene.ids["discard_id"], actor="scene")
     silences.end(scene.ids["silence_id"], actor="scene")
     rules.remove(scene.ids["rule_id"], actor="scene")
     keys.revoke(scene.ids["key_id"], actor="scene")

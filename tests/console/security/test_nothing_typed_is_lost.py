@@ -17,7 +17,8 @@ NO_TEXT = {
     "queue_resume", "queue_reopen", "queue_free_name", "group_pause", "group_resume",
     "redrive_pause", "redrive_resume", "redrive_cancel",
     "fleet_redrive_run", "fleet_redrive_pause", "fleet_redrive_resume", "fleet_redrive_cancel",
-    "deletion_cancel", "purge_cancel", "undo_cancel", "saved_filter_delete", "alerts_acknowledge", "silence_end",
+    "deletion_cancel", "purge_cancel", "undo_cancel", "discard_cancel", "saved_filter_delete", "silence_end",
+    "alerts_acknowledge",
     "failure_group_delete_comment", "pipeline_cancel", "grant_take", "redrive_rate", "person", "redrive_plan_run",
     "preferences",
 }  # fmt: skip

@@ -7,8 +7,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
+from console.access.api_keys import ALL, Key
+from console.api.core.problems import Problem
+from console.api.streams import configuring
+from console.api.streams.shapes import Seek, StreamSettings
 from queues.models import AuditEvent
 from tests.console.browsers import Browser
 from tests.streams import Log, make_log
@@ -54,3 +59,41 @@ def test_a_stream_is_renamed_and_deleted_from_a_terminal(
     log.value("select signalbox.configure_stream(%s, '{\"closed\": true}')", new)
     call_command("streams", "delete", new, "--reason", "old")
     assert AuditEvent.objects.get(action="stream.delete", details__stream=new).reason == "old"
+
+
+def test_what_takes_many_messages_waits_for_a_second_person(admin: Browser, log: Log, settings: LazySettings) -> None:
+    settings.APPROVAL_DELETE_MESSAGES = settings.APPROVAL_REDRIVE_MESSAGES = 1
+    log.group(point="beginning")
+    for n in range(3):
+        log.append(n)
+    group, here = f"/streams/{log.name}/groups/g", f"/streams/{log.name}"
+    seek = admin.post(f"{group}/seek", {"point": "end", "reason": "stale"})
+    assert seek.status_code == 302
+    assert "/discards/" in seek.headers["Location"]
+    page = admin.see(seek.headers["Location"]).text
+    assert "awaiting approval" in page
+    assert "seek that skips messages" in page
+    assert f"at most 3 messages of {log.name}, not read by the group g" in admin.see("/approvals").text
+    assert f"{log.name}" in admin.see("/purges").text
+    log.value("select signalbox.configure_stream(%s, '{\"closed\": true}')", log.name)
+    asked = admin.post(f"{here}/delete", {"typed_name": log.name, "reason": "old"}).headers["Location"]
+    assert admin.get(here).status_code == 200
+    assert admin.post(f"{asked}/cancel", {}).status_code == 302
+    assert "cancelled" in admin.see(asked).text
+
+
+def test_a_program_may_not_take_many_messages(commits: None, log: Log, settings: LazySettings) -> None:
+    settings.APPROVAL_DELETE_MESSAGES = settings.APPROVAL_REDRIVE_MESSAGES = 1
+    log.group(point="beginning")
+    for n in range(3):
+        log.append(n)
+    key = Key(1, "shop", frozenset({ALL}), None, "", None, None)
+    for call in (
+        lambda: configuring.delete(key, log.name),
+        lambda: configuring.configure(key, log.name, StreamSettings.model_validate({"retentionSeconds": 3600})),
+        lambda: configuring.seek(key, log.name, "g", Seek(point="end")),
+    ):
+        with pytest.raises(Problem) as refused:
+            call()
+        assert (refused.value.kind.slug, refused.value.kind.status) == ("approval-required", 403)
+    assert configuring.seek(key, log.name, "g", Seek.model_validate({"point": "end", "dryRun": True}))["partitions"]

@@ -72,7 +72,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = dict.fromkeys(
 """What a failure was, without what it was about: classes, hashes, functions."""
 
 PEOPLE: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("redrive", "deletion", "purge", "undo", "erasure"), ("reason", "decision_reason")),
+    **dict.fromkeys(("redrive", "deletion", "purge", "undo", "discard", "erasure"), ("reason", "decision_reason")),
     "audit_event": ("reason", "details"),
     "plan": ("filter_text", "options", "reason"),
     "fleet_redrive": ("filter_text", "reason"),
@@ -98,6 +98,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "deletion": ("filter_text", "source_queues", "error"),
     "purge": ("states", "error"),
     "undo": ("error",),
+    "discard": ("settings", "error"),
     "erasure": (
         "became", "cursor", "error", "note", "places", "queue_ids", "queue_names", "remarks", "states",
     ),

@@ -120,7 +120,9 @@ def test_the_old_name_of_a_queue_is_not_given_to_a_dead_letter_queue(engine: Eng
     assert [row[3] for row in Engine(engine.connection, f"{name}-x", other).receive(10)] == [1]
 
 
-@pytest.mark.parametrize("settings", [{"mode": "fifo"}, {"group_max_in_flight": 2}], ids=["fifo", "grouped"])
+@pytest.mark.parametrize(
+    "settings", [{"mode": "fifo"}, {"group_max_in_flight": 2}, {"fair_groups": True}], ids=["fifo", "grouped", "shared"]
+)
 def test_a_queue_with_groups_is_no_dead_letter_queue(make_engine: Made, settings: dict[str, Any]) -> None:
     engine, grouped = make_engine(), make_engine(**settings)
     answer = refused(

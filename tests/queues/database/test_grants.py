@@ -167,6 +167,7 @@ QUEUES: Sequence[dict[str, Any]] = (
     {},
     {"mode": "fifo", "fifo_block_on_dead_letter": True, "max_receives": 1},
     {"group_max_in_flight": 2, "group_max_waiting": 100},
+    {"fair_groups": True},
     {"dedup_scope": "in_flight"},
     {
         "publish_rate_per_second": 1000, "max_backlog_messages": 1000, "max_backlog_bytes": 1_000_000,
@@ -180,7 +181,9 @@ def every_message_verb(client: Client, session: psycopg.Connection[Any], name: s
     for number, settings in enumerate(QUEUES):
         queue = f"{name}-{number}"
         client.create_queue(queue, settings, tenant=f"tenant of {name}")
-        group: dict[str, Any] = {"group_id": "g"} if "mode" in settings or "group_max_in_flight" in settings else {}
+        group: dict[str, Any] = (
+            {"group_id": "g"} if {"mode", "group_max_in_flight", "fair_groups"} & settings.keys() else {}
+        )
         client.send(queue, {"n": 1}, deduplication_id="once", trace_id="t", **group)
         client.send(queue, {"n": 1}, deduplication_id="once", trace_id="t", **group)
         client.send(queue, "x" * 400_000, **group)

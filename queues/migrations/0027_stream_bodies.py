@@ -11,5 +11,5 @@ TABLE = Path(__file__).parent / "tables" / "stream_bodies.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0025_beat_schedules")]
+    dependencies = [("queues", "0026_fair_groups")]
     operations = [migrations.RunSQL(TABLE.read_text(), migrations.RunSQL.noop)]
