@@ -302,6 +302,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         "signalbox._point_to_body(%(queue_id)s, %(message_id)s, 'null', sha256('claimed'), 262144)",
         NOTHING,
     ),
+    "_copy_masks": ("signalbox._copy_masks('no-such-name', 'another')", 0),
     "_share_lanes": ("signalbox._share_lanes(%(queue_id)s, 10)", 1),
     "_promote_lanes": ("signalbox._promote_lanes(%(queue_id)s, 10)", 1),
     "reschedule": ("signalbox.reschedule(%(queue)s, 0, clock_timestamp())", None),
