@@ -65,8 +65,13 @@ def batches(file: ArchivedFile, names: Sequence[str], schema: pa.Schema) -> Iter
     wanted = ds.scalar(False)
     for number, low, high in file.ranges:
         wanted = wanted | ((partition == number) & (position >= low) & (position <= high))
-    for batch in dataset.to_batches(columns=list(names), filter=(ds.field("stream_id") == file.stream_id) & wanted):
-        yield pa.RecordBatch.from_arrays([batch.column(one.name).cast(one.type) for one in schema], schema=schema)
+    known = [name for name in names if name in dataset.schema.names]  # archived before there was the column: null
+    for batch in dataset.to_batches(columns=known, filter=(ds.field("stream_id") == file.stream_id) & wanted):
+        columns = [
+            batch.column(one.name).cast(one.type) if one.name in known else pa.nulls(batch.num_rows, one.type)
+            for one in schema
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _opened(url: str) -> tuple[Any, str]:

@@ -43,6 +43,8 @@ STREAM = {
     "attributes": "string",
     "trace_id": "string",
     "appended_at": "timestamp",
+    "body_sha256": "binary",
+    "body_bytes": "bigint",
 }
 #: The columns that may be written to a queue, each with the name of its SQL parameter.
 SENT = {

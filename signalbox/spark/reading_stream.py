@@ -36,6 +36,15 @@ from signalbox.stream_bounds({value("stream", "text")})
 """  # noqa: S608 - literals of this package
 
 
+WITH_BODIES = """(
+  select m.*, b.sha256 as body_sha256, b.bytes as body_bytes
+  from signalbox.stream_message m
+  left join signalbox.stream_body_pointer b on b.stream_id = m.stream_id and b.partition = m.partition
+    and b.position = m.position
+) m"""
+"""Messages with the pointers to their large bodies."""
+
+
 class MessagesLost(SignalboxError):  # noqa: N818 - it names what happened
     """Retention has dropped messages of the stream before they were read."""
 
@@ -143,8 +152,9 @@ class Reading:
             log.warning("%s, from %s on", loss, first)
 
     def _statement(self) -> str:
+        source = WITH_BODIES if any(name.startswith("body_") for name in self.names) else "signalbox.stream_message m"
         return (
-            f"select {selected(self.names)} from signalbox.stream_message m"  # noqa: S608
+            f"select {selected(self.names)} from {source}"  # noqa: S608
             f" where m.stream_id = {value('stream_id', 'integer')} and m.partition = {value('partition', 'smallint')}"
             f" and m.position >= {value('low')} and m.position <= {value('high')}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -100,3 +101,19 @@ def test_live_and_archived_messages_are_one_table(source: Any, url: str, log: Lo
     assert sorted(map(tuple, part.where("partition = 0").collect())) == [(2, 0), (3, 0)]
     with pytest.raises(Exception, match="archive is 'both': it must be true or false"):
         read(source, url, log, archive="both").collect()
+
+
+def test_a_large_body_is_its_hash_and_size_live_and_archived(source: Any, url: str, log: Log, archive: Archive) -> None:
+    bodies = [os.urandom(32) for _ in range(2)]
+    append = "select * from signalbox.append_batch_large(%s, array['null', '1']::jsonb[], array[%s, null]::bytea[])"
+    for body in bodies:
+        log.value("select signalbox.claim_body(%s, 300000)", body)
+        log.rows(append, log.name, body)
+        if body == bodies[0]:
+            archive.run()
+
+    rows = read(source, url, log, archive="true", columns="payload,body_sha256,body_bytes").collect()
+
+    found = {(row["payload"], bytes(row["body_sha256"] or b""), row["body_bytes"]) for row in rows}
+    assert found == {("null", bodies[0], 300_000), ("null", bodies[1], 300_000), ("1", b"", None)}
+    assert len(read(source, url, log, columns="payload").collect()) == 4
