@@ -138,7 +138,7 @@ ROWS = [
     Row("tenant_history", "see_metadata", of_tenant=True),
     *lists("see_metadata", "streams", shows="stream"),
     *of_queue("see_metadata", "stream", "group"),
-    *of_queue("see_payloads", "stream_messages"),
+    *of_queue("see_payloads", "stream_messages", "stream_body"),
     *of_queue("send", "stream_append"),
     *of_queue("send", "stream_append", method="post"),
     *of_queue("configure", "stream_settings", "group_new", "group_settings", "group_seek", "group_drop"),
@@ -164,7 +164,7 @@ ROWS = [
 ]
 FAST = {("viewer", "own tenant"), ("operator", "own prefix"), ("admin", "other tenant"), ("viewer", "other prefix")}
 """Each kind of grant for one role; the other roles are in the proof."""
-NO_BODY = {"message_body"}
+NO_BODY = {"message_body", "stream_body"}
 """Not there for those who reach it either: the message has none."""
 
 
