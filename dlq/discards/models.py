@@ -46,4 +46,7 @@ class Discard(Job):
         return None
 
     def summary(self) -> dict[str, Any]:
-        return {"stream": self.stream_name} | super().summary()
+        told = {"stream": self.stream_name} | super().summary()
+        if self.group_name:
+            told["new_positions"] = [f"{at} in partition {one}" for one, at in told.pop("settings").items()]
+        return told

@@ -96,6 +96,13 @@ def test_a_discard_waits_and_then_does_what_was_asked(log: Log, make: Callable[[
 def test_what_is_skipped_is_what_the_preview_showed(log: Log) -> None:
     job = discards.ask(skipping(log), actor="ann", reason="stale")
     assert job is not None
+    assert [one.words for one in approvals.effects(job)] == [
+        f"at most 3 messages of {log.name}, not read by the group g",
+        f"stream: {log.name}",
+        "action: skip",
+        "group name: g",
+        "new positions: 6 in partition 0",
+    ]
     log.append("later")
     approvals.approve(Discard, job.pk, actor="ben")
     assert discards.run_slice(job.pk) is Ending.OVER
