@@ -32,6 +32,7 @@ ELSEWHERE = {
 # Nothing to see with what the scene has, and why.
 NOT_THERE = {
     "message_body": "its payload is in the message itself",
+    "stream_body": "its payload is in the message itself",
     "alert_channel": "there is none",
     "alert_channel_new": "an address names one of the kinds",
     "alert_channel_remove": "there is none",
