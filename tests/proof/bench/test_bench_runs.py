@@ -72,7 +72,7 @@ def scenarios(report: Any, printed: str) -> None:
         assert row["messages_per_second"] > 0
         assert row["wal_bytes"] > 0
         assert f"{row['side']} " in printed
-    assert [waits["messages"] for waits in report["fairness"]] == [100] * 3
+    assert [waits["messages"] for waits in report["fairness"]] == [100] * 4
 
 
 def workers(report: Any, printed: str) -> None:

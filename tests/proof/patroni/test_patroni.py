@@ -19,9 +19,10 @@ pytestmark = [pytest.mark.timeout(900)]
 FENCES = "select count(*) from signalbox.audit_event where action = 'server.fence' and actor = 'upkeep'"
 PROMOTIONS = "select count(*) from signalbox.audit_event where action = 'server.promoted'"
 
-#: Claims that a lost leader undoes are not counted. The checker excuses one for each message, and a leader that is
-#: frozen probably hands out a message more often; these cases were not traced one by one.
-TOLERATED = {"miscounted delivery"}
+#: A replaced leader hands out messages until it is fenced or ends, by claims that are not durable. The new leader knows
+#: none of these claims: it delivers the messages again and does not count the claims. It does not have a message whose
+#: send waited for a standby: when the end of a session ends that wait, other consumers see the message for a moment.
+TOLERATED = {"miscounted delivery", "unexplained duplicate", "unexpected"}
 
 
 def test_no_leader_that_patroni_replaces_takes_anything_acknowledged_with_it() -> None:
